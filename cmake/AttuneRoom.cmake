@@ -1,0 +1,17 @@
+# One static library per room, its sources globbed, its allowed dependencies linked. Warnings are errors.
+
+add_library(attune_settings INTERFACE)
+target_compile_features(attune_settings INTERFACE cxx_std_20)
+target_compile_options(attune_settings INTERFACE -Wall -Wextra -Wpedantic -Werror -ffp-contract=off)
+target_include_directories(attune_settings INTERFACE ${CMAKE_SOURCE_DIR})
+if(ATTUNE_SANITIZE)
+    target_compile_options(attune_settings INTERFACE -fsanitize=${ATTUNE_SANITIZE} -fno-omit-frame-pointer -g1)
+    target_link_options(attune_settings INTERFACE -fsanitize=${ATTUNE_SANITIZE})
+endif()
+
+function(attune_room name)
+    cmake_parse_arguments(ROOM "" "" "LINK" ${ARGN})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    add_library(attune_${name} STATIC ${sources})
+    target_link_libraries(attune_${name} PUBLIC attune_settings ${ROOM_LINK})
+endfunction()

@@ -1,0 +1,34 @@
+// How ranks find each other before any transport exists.
+#pragma once
+
+#include "collectives/schedule.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace attune::collectives {
+
+// What one rank contributed. Descriptors are owned by the receiver.
+struct Contribution {
+    std::vector<std::byte> bytes;
+    std::vector<int> descriptors;
+};
+
+class Bootstrap {
+public:
+    virtual ~Bootstrap() = default;
+    virtual Rank rank() const noexcept = 0;
+    virtual int size() const noexcept = 0;
+    // Collective. Every rank gets every rank's bytes (at most 32 KiB each) and duplicates of its descriptors (at most 4 each), in rank order; the
+    // caller's own descriptors are not consumed. Throws Error(failure) when a rank or the launcher is gone or 60 s pass.
+    virtual std::vector<Contribution> all_gather(std::span<const std::byte> bytes, std::span<const int> descriptors) = 0;
+};
+
+// The launcher form: one SOCK_SEQPACKET descriptor to the launcher, which runs a hub (collectives/launcher.hpp). The descriptor stays the caller's.
+std::unique_ptr<Bootstrap> make_launcher_bootstrap(Rank rank, int size, int descriptor);
+// Threads of one process; element r belongs to rank r.
+std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int size);
+
+}  // namespace attune::collectives

@@ -1,0 +1,57 @@
+// All algorithms as one table: name, generator, constraints as data, parameters, citation. Adding one is a file, a declaration and a
+// line here; verifier, tuner, --list and documentation pick it up.
+#pragma once
+
+#include "collectives/problem.hpp"
+#include "collectives/schedule.hpp"
+#include "libcore/config.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attune::collectives {
+
+struct Constraints {
+    int minimum_ranks = 1;
+    bool power_of_two_ranks = false;
+    bool even_ranks = false;
+    bool in_place = true;               // also works in place
+    bool needs_buffered_sends = false;  // only when each message fits the window
+    bool segmentable = true;            // segment_bytes applies
+    bool splittable = true;             // channels applies
+};
+
+struct Cost {
+    double rounds = 0;        // messages on the critical path
+    double bytes_sent = 0;    // by the busiest rank
+    double bytes_reduced = 0;
+};
+
+struct Algorithm {
+    Collective collective;
+    std::string_view name;
+    std::uint32_t version;    // grows when any schedule of it changes
+    Constraints constraints;
+    Cost (*cost)(const Problem&);
+    std::string_view citation;
+};
+
+std::span<const Algorithm> catalogue() noexcept;
+std::vector<const Algorithm*> algorithms_for(Collective collective);
+// Null when there is none. Aliases (mesh, half, H-D_R, rabenseifner, ...) are accepted by parse_algorithm only.
+const Algorithm* find_algorithm(Collective collective, std::string_view name) noexcept;
+// Canonical name of a name or an alias; throws Error(usage) naming the nearest algorithm of this collective.
+std::string parse_algorithm(Collective collective, std::string_view text);
+std::vector<std::string> aliases_of(Collective collective, std::string_view name);
+
+// Why the config cannot run the problem, or nothing. Covers unknown algorithm, constraints, axes that do not apply and values out of range.
+std::optional<std::string> reject(const Problem& problem, const core::Config& config);
+
+// The schedule of one rank: algorithm, then segments, then channels, composed. Pure: any rank can compute any other's. Throws Error(usage)
+// with the text of reject().
+Schedule generate(const Problem& problem, const core::Config& config, Rank rank);
+
+}  // namespace attune::collectives

@@ -1,0 +1,61 @@
+// Problem -> config, from the agreed table or the default, with the reason. Equal on all ranks by construction.
+#pragma once
+
+#include "collectives/problem.hpp"
+#include "libcore/config.hpp"
+#include "libcore/config_table.hpp"
+#include "libcore/key.hpp"
+#include "libcore/topology.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attune::collectives {
+
+enum class Match : std::uint8_t { exact, interval, none };  // `nearest family model` come with depth
+enum class ChoiceSource : std::uint8_t { standard, tuned, forced };
+std::string_view name_of(Match match) noexcept;
+std::string_view name_of(ChoiceSource source) noexcept;  // "default", "tuned", "forced"
+
+struct Choice {
+    core::Config config;       // full: axes absent from a row come from the default
+    ChoiceSource source = ChoiceSource::standard;
+    Match match = Match::none;
+    std::optional<std::size_t> row;  // of the table
+    double gain = 1;           // as published; 1 for the default
+    std::string reason;        // "row 12 covers 8 B .. 512 B", "no row for this key", "row 3 skipped: unknown algorithm 'foo'"
+};
+
+// "all_reduce=ring,segment_bytes=64K;broadcast=binomial" (ATTUNE_FORCE). Throws Error(usage).
+struct ForcedChoices {
+    std::vector<std::pair<Collective, core::Config>> entries;
+    static ForcedChoices parse(std::string_view text);
+};
+
+struct ChooserFacts {
+    std::string transport = "shm";
+    std::string node_map;
+    std::string binding = "bound";
+    core::Topology topology;   // rank 0's, equal on all ranks
+};
+
+core::Key key_of(const Problem& problem, const ChooserFacts& facts);
+
+// Never throws for a table's content: a row that cannot be used is skipped and the reason kept. A forced value that is impossible throws
+// Error(usage) on every rank alike.
+class Chooser {
+public:
+    Chooser(ChooserFacts facts, core::ConfigTable table, ForcedChoices forced);
+    Choice choose(const Problem& problem) const;
+    const core::ConfigTable& table() const noexcept { return table_; }
+    const ChooserFacts& facts() const noexcept { return facts_; }
+
+private:
+    ChooserFacts facts_;
+    core::ConfigTable table_;
+    ForcedChoices forced_;
+};
+
+}  // namespace attune::collectives

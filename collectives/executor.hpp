@@ -1,0 +1,47 @@
+// Runs one rank's plans over a transport. Non-blocking core; up to four calls in flight; a repeated plan allocates nothing.
+#pragma once
+
+#include "collectives/plan.hpp"
+#include "collectives/transport/transport.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace attune::collectives {
+
+// One started call. Copyable; done calls stay askable.
+struct Ticket {
+    std::uint64_t call = 0;  // 0 = nothing to wait for
+};
+
+struct ExecutorOptions {
+    std::int64_t late_report_ns = 60'000'000'000;  // a living rank that has not arrived is reported once
+    std::int64_t timeout_ns = 0;                   // 0 = none
+    std::function<void(const std::string&)> warn;  // gets the late report
+    std::function<void()> progress_hook;           // called in wait loops (for MPI); may be empty
+};
+
+// Not thread-safe: one executor per rank and thread. After an Error thrown by any call the executor stays failed and throws it again.
+class Executor {
+public:
+    Executor(Transport& transport, ExecutorOptions options);
+    ~Executor();
+
+    // Starts the next call. `input` and `output` as in Problem; in place both point at the larger buffer's start
+    // (input == output). `digest` covers everything that must be equal on all ranks; `text` is what other ranks print. The buffers and the plan
+    // must live until the call is done. When the slot is busy, all calls are progressed until it is free. Throws Error(failure): dead rank,
+    // mismatched call (both ranks and both calls named), abort by another rank, timeout.
+    Ticket start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text);
+    bool done(Ticket ticket);      // progresses all calls; true when this one is complete
+    void wait(Ticket ticket);
+    void wait_all();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace attune::collectives

@@ -1,0 +1,68 @@
+// Starts a team of rank processes on this machine, serves their bootstrap, watches and ends them.
+#pragma once
+
+#include "libcore/topology.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace attune::collectives {
+
+enum class BindTo : std::uint8_t { core, none };
+BindTo parse_bind_to(std::string_view text);
+
+struct LaunchOptions {
+    int ranks = 2;
+    std::vector<std::string> command;   // argv, found through PATH
+    BindTo bind_to = BindTo::core;      // rank r to the r-th allowed CPU when ranks <= allowed CPUs, else nobody is bound
+    std::vector<std::pair<std::string, std::string>> environment;  // added to ours
+    bool tag_output = false;            // prefix each line with "[rank] "
+    bool capture_output = false;        // stdout of ranks is discarded (arena ranks)
+};
+
+struct RankExit {
+    int rank = 0;
+    pid_t pid = 0;
+    int status = 0;  // exit status, or 128 + signal
+};
+
+// Not thread-safe. Ranks get PR_SET_PDEATHSIG, so none outlives the launcher. The destructor kills what is left.
+class Team {
+public:
+    static Team launch(const LaunchOptions& options);  // throws Error(failure): what could not be started and why
+    ~Team();
+    Team(Team&&) noexcept;
+    Team& operator=(Team&&) noexcept;
+
+    int size() const noexcept;
+    pid_t pid(int rank) const;
+    int control(int rank) const;  // our end of the rank's socketpair; the bootstrap uses it until the team is up
+    // CPU of each rank, or empty when unbound.
+    std::vector<int> binding() const;
+
+    // Serves bootstrap requests and forwards output until `until` returns true, all ranks ended or the deadline passes. When a rank ends
+    // with a failure while others run, the others get 2 s to notice by themselves, then SIGTERM, then SIGKILL.
+    void serve(const std::function<bool()>& until, std::optional<std::chrono::steady_clock::time_point> deadline);
+    // serve() until all ended; the first failing rank's status, or 0.
+    int wait();
+    std::vector<RankExit> exits() const;  // of ranks that ended, in order of their end
+    bool running() const;
+    void signal(int number);              // to all living ranks
+    void kill();                          // SIGKILL through pidfds, then reap
+
+private:
+    struct State;
+    explicit Team(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace attune::collectives

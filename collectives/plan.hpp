@@ -1,0 +1,71 @@
+// A schedule compiled for a transport: operations with byte offsets, sources, peers, hazards. Only plans are executed.
+#pragma once
+
+#include "collectives/catalogue.hpp"
+#include "collectives/schedule.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace attune::collectives {
+
+enum class OperationKind : std::uint8_t {
+    send,  // one slice to one peer, or to several (multicast: staged once, freed when all have read it)
+    fold,  // destination = fold of 1..k sources in order; one source = copy or plain receive
+};
+
+// Rules messages above inline_bytes; both ends derive it from the length alone.
+enum class Protocol : std::uint8_t { inline_message, staged };
+
+// Where a local slice lives after aliasing is resolved: in place, every slice is in `user` coordinates of the one buffer.
+enum class Memory : std::uint8_t { input, output, scratch };
+
+struct Source {
+    bool message = false;        // next message of `peer`, else a local slice
+    Memory memory = Memory::input;
+    Rank peer = -1;
+    std::uint64_t offset = 0;    // bytes, local slices
+};
+
+struct Operation {
+    OperationKind kind = OperationKind::fold;
+    Protocol protocol = Protocol::staged;  // send; for folds: of its messages
+    std::uint8_t channel = 0;
+    Memory memory = Memory::output;        // slice sent, or destination of the fold
+    bool scale = false;                    // fold: multiply by 1/ranks before the store
+    std::uint64_t offset = 0;              // bytes
+    std::uint64_t length = 0;              // bytes
+    std::uint32_t first_source = 0, source_count = 0;  // into Plan::sources (fold)
+    std::uint32_t first_peer = 0, peer_count = 0;      // into Plan::peers (send)
+    std::uint32_t first_hazard = 0, hazard_count = 0;  // into Plan::hazards (fold): earlier sends that read what this writes
+};
+
+struct CompileOptions {
+    std::uint64_t inline_bytes = 2048;      // 0, 48 or 2048
+    std::uint64_t fragment_bytes = 65536;   // staging piece of the transport
+    bool streaming_stores = false;          // staging_stores=streaming
+    std::uint64_t nontemporal_bytes = 0;    // 0 = never
+};
+// From config and what the transport offers.
+CompileOptions compile_options(const core::Config& config, std::uint64_t fragment_bytes);
+
+struct Plan {
+    Problem problem;
+    Rank rank = 0;
+    CompileOptions options;
+    std::uint64_t scratch_bytes = 0;
+    std::vector<Operation> operations;  // grouped by channel, in program order
+    std::array<std::uint32_t, max_channels + 1> channel_begin{};  // operations of channel c: [channel_begin[c], channel_begin[c+1])
+    std::vector<Source> sources;
+    std::vector<Rank> peers;
+    std::vector<std::uint32_t> hazards;  // indices into operations, ascending
+    int channels = 1;
+};
+
+// Pure. Merges runs of sends of one slice to several peers into a multicast, runs of joined steps into a fold; resolves aliasing of
+// in-place calls into one memory: all slices are in coordinates of the larger user buffer (`output` for all_reduce, all_gather and broadcast, `input`
+// for reduce_scatter). Throws Error(failure) for a schedule that breaks the step contract.
+Plan compile(const Problem& problem, const Schedule& schedule, const CompileOptions& options);
+
+}  // namespace attune::collectives

@@ -1,0 +1,83 @@
+// Moves bytes between the ranks of one team. Two implementations share one ring protocol: `local` (threads) and `shm` (processes).
+#pragma once
+
+#include "collectives/schedule.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attune::collectives {
+
+class Bootstrap;
+
+// One FIFO: the k-th post of (peer, slot, channel) meets the k-th receive there.
+struct Lane {
+    Rank peer = 0;
+    std::uint8_t slot = 0;     // in-flight collective, 0..3
+    std::uint8_t channel = 0;
+};
+inline constexpr int in_flight_slots = 4;
+
+struct Message {
+    std::span<const std::byte> payload;
+    std::uint64_t digest = 0;    // of the call, equal on both ends or the call is a mismatch
+    bool streaming = false;      // store kind of staging
+    bool inline_message = false; // at most inline_limit bytes, beside the header line
+};
+
+// What a receiver sees of the front message of a lane. Valid until release().
+struct Incoming {
+    const std::byte* payload = nullptr;
+    std::uint64_t digest = 0;
+};
+
+// Each rank publishes its current call in full; whoever waits long compares.
+struct CallRecord {
+    std::uint64_t call = 0;      // 1-based number of the call on this communicator
+    std::uint64_t digest = 0;
+    char text[104] = {};         // "all_reduce 1024 float32 sum ring"
+};
+
+class Transport {
+public:
+    virtual ~Transport() = default;
+    virtual Rank rank() const noexcept = 0;
+    virtual int size() const noexcept = 0;
+    virtual std::string_view name() const noexcept = 0;         // "local", "shm"
+    virtual std::uint64_t fragment_bytes() const noexcept = 0;  // largest payload of one post that is not inline
+    static constexpr std::uint64_t inline_limit = 2048;
+
+    // False when the window is full; nothing happened then. Copies the payload before it returns.
+    virtual bool post_send(const Lane& lane, const Message& message) noexcept = 0;
+    // One payload to several peers, staged once. False when any window is full; nothing happened then.
+    virtual bool post_send_many(std::span<const Rank> peers, const Lane& lane, const Message& message) noexcept = 0;
+    // The front message, or false. `length` is what the receiver expects (it decides where the payload lies).
+    virtual bool peek(const Lane& lane, std::uint64_t length, bool inline_message, Incoming& incoming) noexcept = 0;
+    virtual void release(const Lane& lane) noexcept = 0;
+
+    virtual void publish(const CallRecord& record) noexcept = 0;
+    virtual CallRecord published(Rank rank) const noexcept = 0;
+    // An abort seen by all waits; the first text wins. Empty text = none.
+    virtual void abort(std::string_view reason) noexcept = 0;
+    virtual std::string abort_reason() const = 0;
+    // Ranks whose process is gone (never for local).
+    virtual std::vector<Rank> dead_ranks() noexcept = 0;
+    virtual bool oversubscribed() const noexcept = 0;  // more ranks on this node than CPUs
+};
+
+struct TransportOptions {
+    int channels = 2;                                       // lanes per peer and slot, 1..max_channels
+    std::uint64_t staging_bytes = std::uint64_t{64} << 20;  // per rank, divided equally over peers, slots and channels
+    bool oversubscribed = false;
+};
+
+// Collective over the bootstrap: every rank creates one memfd segment, the descriptors travel, all map all. Throws Error(failure).
+std::unique_ptr<Transport> make_shm_transport(Bootstrap& bootstrap, const TransportOptions& options);
+// One transport per rank, for threads of this process; element r belongs to rank r. The memory lives until the last of them is gone.
+std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const TransportOptions& options);
+
+}  // namespace attune::collectives

@@ -1,0 +1,78 @@
+// Something the tuner can tune, and a live team that can run any of its candidates in alternation.
+#pragma once
+
+#include "collectives/problem.hpp"
+#include "libcore/config.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attune::tuner {
+
+// Candidates of one problem. Index 0 is the default.
+struct Work {
+    collectives::Problem problem;
+    std::vector<core::Config> configs;
+};
+
+enum class CheckOutcome : std::uint8_t { ok, wrong, failed, timeout };
+struct CheckResult {
+    CheckOutcome outcome = CheckOutcome::ok;
+    std::uint64_t wrong = 0;  // elements that differ from the exact result, guard bytes and differences between ranks included
+    std::string message;
+};
+
+enum class CacheMode : std::uint8_t { hot, rotate };        // the same buffers, or a ring of buffers larger than the caches
+enum class StartMode : std::uint8_t { synchronized, streaming };  // common start per iteration, or back to back
+
+struct SampleOptions {
+    std::uint64_t iterations = 10;
+    std::uint64_t warm_up = 1;
+    std::uint64_t batch = 0;  // calls per iteration; 0 = chosen so that an iteration lasts at least 10 us (from the warm-up)
+    CacheMode cache = CacheMode::hot;
+    StartMode start = StartMode::synchronized;
+};
+struct SampleResult {
+    CheckOutcome outcome = CheckOutcome::ok;
+    std::string message;
+    std::vector<double> ns;    // per call: of each iteration the maximum over ranks, divided by batch
+    std::uint64_t batch = 1;
+};
+
+// One launch: fresh processes, segments and buffers. After an outcome failed or timeout the team is dead and the arena must be remade.
+class Arena {
+public:
+    virtual ~Arena() = default;
+    virtual void load(const Work& work) = 0;
+    virtual CheckResult check(std::size_t index) = 0;
+    virtual SampleResult sample(std::size_t index, const SampleOptions& options) = 0;
+    // Largest cache-line round trip between ring neighbours, ns; 0 with one rank or more ranks than CPUs.
+    virtual double ping() = 0;
+    virtual bool oversubscribed() const = 0;
+    virtual bool bound() const = 0;
+    virtual std::string launch() const = 0;  // unique id
+    virtual bool alive() const = 0;
+    // A trial is capped; a call over it kills the team and answers timeout.
+    virtual void set_cap_ns(std::int64_t cap) = 0;
+};
+
+struct TeamOptions {
+    int ranks = 2;
+    std::string transport = "shm";
+    std::string node_map;
+    bool bind = true;
+    std::int64_t timeout_ns = 60'000'000'000;
+};
+
+class Target {
+public:
+    virtual ~Target() = default;
+    virtual std::string name() const = 0;                    // "collective"
+    virtual std::unique_ptr<Arena> launch(const TeamOptions& options) = 0;
+    // Space of a problem: index 0 is the default (candidate zero), then every other applicable config, no duplicates.
+    virtual std::vector<core::Config> candidates(const collectives::Problem& problem) = 0;
+};
+
+}  // namespace attune::tuner
