@@ -65,7 +65,8 @@ struct Plan {
 
 // Pure. Merges runs of sends of one slice to several peers into a multicast, runs of joined steps into a fold; resolves aliasing of
 // in-place calls into one memory: all slices are in coordinates of the larger user buffer (`output` for all_reduce, all_gather and broadcast, `input`
-// for reduce_scatter). Throws Error(failure) for a schedule that breaks the step contract.
+// for reduce_scatter). Throws Error(failure) for a schedule that breaks the step contract,
+// or whose fold takes two messages of one peer (its fragments could not be side by side). Copies of a slice onto itself vanish.
 Plan compile(const Problem& problem, const Schedule& schedule, const CompileOptions& options);
 
 }  // namespace attune::collectives
