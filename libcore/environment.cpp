@@ -1,0 +1,100 @@
+#include "libcore/environment.hpp"
+
+#include "libcore/error.hpp"
+#include "libcore/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace attune::core {
+
+namespace {
+
+const std::vector<std::string>& known_variables() {
+    static const std::vector<std::string> names = {
+        "ATTUNE_DB",      "ATTUNE_DB_MODE",      "ATTUNE_DB_SIGNED", "ATTUNE_DB_MIN_GRADE", "ATTUNE_FORCE",     "ATTUNE_DETERMINISM", "ATTUNE_CHECK",
+        "ATTUNE_TIMEOUT", "ATTUNE_TRANSPORT",    "ATTUNE_INTERFACE", "ATTUNE_SECRET_FILE",  "ATTUNE_TRACE",     "ATTUNE_CACHE_DIR",   "ATTUNE_HEAP_LIMIT",
+        "ATTUNE_LOG",     "ATTUNE_TCP_SECURITY", "ATTUNE_RANK",      "ATTUNE_RANKS",        "ATTUNE_LAUNCH_FD", "ATTUNE_LAUNCH_CPUS",
+    };
+    return names;
+}
+
+// secure_getenv: a set-user-id program takes no settings from its caller.
+std::optional<std::string> variable(const char* name) {
+    const char* value = ::secure_getenv(name);
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return std::string(value);
+}
+
+std::optional<int> launcher_number(const char* name, int minimum) {
+    const auto text = variable(name);
+    if (!text) return std::nullopt;
+    int number = 0;
+    const char* last = text->data() + text->size();
+    const auto [end, status] = std::from_chars(text->data(), last, number);
+    if (status == std::errc() && end == last && number >= minimum) return number;
+    throw Error(ErrorCode::usage, fmt::format("{}='{}' is not a whole number of at least {}; only attune-run sets it", name, printable(*text), minimum));
+}
+
+// The XDG specification ignores relative bases; so the result never depends on the current directory.
+bool absolute(const std::optional<std::string>& path) {
+    return path && path->front() == '/';
+}
+
+}  // namespace
+
+Environment read_environment() {
+    Environment environment;
+    environment.db = variable("ATTUNE_DB");
+    environment.db_mode = variable("ATTUNE_DB_MODE");
+    environment.min_grade = variable("ATTUNE_DB_MIN_GRADE");
+    environment.force = variable("ATTUNE_FORCE");
+    environment.check = variable("ATTUNE_CHECK");
+    environment.timeout = variable("ATTUNE_TIMEOUT");
+    environment.transport = variable("ATTUNE_TRANSPORT");
+    environment.trace = variable("ATTUNE_TRACE");
+    environment.log = variable("ATTUNE_LOG");
+    environment.xdg_data_home = variable("XDG_DATA_HOME");
+    environment.home = variable("HOME");
+    environment.no_color = variable("NO_COLOR").has_value() || variable("TERM") == "dumb";
+    environment.rank = launcher_number("ATTUNE_RANK", 0);
+    environment.ranks = launcher_number("ATTUNE_RANKS", 1);
+    environment.launch_fd = launcher_number("ATTUNE_LAUNCH_FD", 0);
+    environment.launch_cpus = variable("ATTUNE_LAUNCH_CPUS");
+    return environment;
+}
+
+std::vector<std::string> unknown_variables() {
+    constexpr std::string_view prefix = "ATTUNE_";
+    const std::vector<std::string>& known = known_variables();
+    std::vector<std::string> lines;
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::string name(text.substr(0, text.find('=')));
+        if (!name.starts_with(prefix) || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        const std::string near = nearest(name, known);
+        std::string line = fmt::format("unknown environment variable '{}' is ignored", printable(name));
+        if (!near.empty()) line += fmt::format("; did you mean '{}'?", near);
+        lines.push_back(std::move(line));
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+std::vector<std::string> default_database_paths(const Environment& environment) {
+    std::vector<std::string> paths;
+    if (absolute(environment.xdg_data_home)) {
+        paths.push_back(*environment.xdg_data_home + "/attune/attune.db");
+    } else if (absolute(environment.home)) {
+        paths.push_back(*environment.home + "/.local/share/attune/attune.db");
+    }
+    paths.emplace_back("/etc/attune/attune.db");
+    paths.emplace_back("/usr/share/attune/attune.db");
+    return paths;
+}
+
+}  // namespace attune::core
