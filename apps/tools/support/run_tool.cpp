@@ -1,0 +1,149 @@
+#include "apps/tools/support/run_tool.hpp"
+
+#include "apps/tools/support/wrong_word.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "libcore/log.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+namespace attune::tools {
+namespace {
+
+constexpr std::size_t help_columns = 100;
+constexpr std::size_t help_indent = 34;
+
+// Names and the one word for the kind of value, instead of CLI11's TEXT:{...} and internal type names.
+class HelpFormatter final : public CLI::Formatter {
+public:
+    HelpFormatter() { column_width(help_indent); }
+
+    std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_type_size() == 0) {
+            return "";
+        }
+        const std::string kind = option->get_type_name();
+        const std::string many = option->get_expected_max() > 1 ? "..." : "";
+        return (kind.empty() ? "" : " " + kind.substr(0, kind.find(':'))) + many;
+    }
+};
+
+// Always exactly one line, so that scripts can read it.
+int complain(const std::string& name, std::string message, int code) {
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), message.c_str());
+    return code;
+}
+
+void print_help(const CLI::App& app) {
+    const std::string text = wrap_lines(app.help(), help_columns, help_indent);
+    std::fputs(text.c_str(), stdout);
+}
+
+std::string footer(const ToolInfo& info) {
+    return info.example.empty() ? "" : "Example:\n  " + info.example;
+}
+
+// CLI11's own messages, as one line that says where to look.
+core::Error usage_error(const CLI::ParseError& error) {
+    std::string message = error.what();
+    if (message.starts_with("A ")) {
+        message.front() = 'a';  // "A subcommand is required"
+    }
+    return core::Error(core::ErrorCode::usage, message + "; see --help");
+}
+
+// Throws core::Error for wrong words; CLI::Success for --help and --version.
+void parse(CLI::App& app, int argc, const char* const* argv) {
+    const auto check_words = [&app] {
+        if (const auto wrong = wrong_word(app)) {
+            throw core::Error(core::ErrorCode::usage, *wrong);
+        }
+    };
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success&) {
+        throw;
+    } catch (const CLI::ParseError& error) {
+        check_words();
+        throw usage_error(error);
+    } catch (const core::Error&) {
+        check_words();
+        throw;
+    }
+    check_words();
+}
+
+int parse_and_run(const ToolInfo& info, int argc, const char* const* argv, const Setup& setup) {
+    CLI::App app(info.description, info.name);
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.set_help_flag("-h,--help", "Print this help");
+    app.set_version_flag("--version", info.name + " " + std::string(version()), "Print the version");
+    app.footer(footer(info));
+    const Body body = setup(app);
+    try {
+        parse(app, argc, argv);
+    } catch (const CLI::CallForVersion& call) {
+        std::printf("%s\n", call.what());
+        return 0;
+    } catch (const CLI::Success&) {
+        print_help(app);
+        return 0;
+    }
+    const core::Log log(core::LogLevel::warn, info.name);
+    for (const std::string& line : core::unknown_variables()) {
+        log.warn(line);
+    }
+    return body();
+}
+
+}  // namespace
+
+int run_tool(const ToolInfo& info, int argc, const char* const* argv, const Setup& setup) {
+    int code = 0;
+    try {
+        code = parse_and_run(info, argc, argv, setup);
+    } catch (const core::Error& error) {
+        code = complain(info.name, error.what(), error.exit_code());
+    } catch (const std::exception& error) {
+        code = complain(info.name, error.what(), 1);
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+        return complain(info.name, "cannot write to standard output", code == 0 ? 1 : code);
+    }
+    return code;
+}
+
+std::vector<std::string> command_words(const CLI::App& app) {
+    std::vector<std::string> words = app.remaining();
+    if (!words.empty() && words.front() == "--") {
+        words.erase(words.begin());
+    }
+    return words;
+}
+
+std::string wrap_lines(std::string_view text, std::size_t columns, std::size_t indent) {
+    std::string wrapped;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        std::string line(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        // Only described options are continued under their description; other text starts two columns in.
+        const std::size_t start = line.starts_with("  ") ? indent : 2;
+        while (line.size() > columns) {
+            const std::size_t space = line.rfind(' ', columns);
+            if (space == std::string::npos || space <= start) {
+                break;
+            }
+            wrapped += line.substr(0, space) + '\n';
+            line = std::string(start, ' ') + line.substr(space + 1);
+        }
+        wrapped += line + '\n';
+    }
+    return wrapped;
+}
+
+}  // namespace attune::tools
