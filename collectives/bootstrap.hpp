@@ -3,6 +3,7 @@
 
 #include "collectives/schedule.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -26,9 +27,12 @@ public:
     virtual std::vector<Contribution> all_gather(std::span<const std::byte> bytes, std::span<const int> descriptors) = 0;
 };
 
+inline constexpr std::chrono::milliseconds bootstrap_patience{60'000};
+
 // The launcher form: one SOCK_SEQPACKET descriptor to the launcher, which runs a hub (collectives/launcher.hpp). The descriptor stays the caller's.
-std::unique_ptr<Bootstrap> make_launcher_bootstrap(Rank rank, int size, int descriptor);
-// Threads of one process; element r belongs to rank r.
-std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int size);
+// Throws Error(usage) for an impossible rank, Error(failure) when nobody is at the other end.
+std::unique_ptr<Bootstrap> make_launcher_bootstrap(Rank rank, int size, int descriptor, std::chrono::milliseconds patience = bootstrap_patience);
+// Threads of one process; element r belongs to rank r. A destroyed one counts as a rank that ended.
+std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int size, std::chrono::milliseconds patience = bootstrap_patience);
 
 }  // namespace attune::collectives

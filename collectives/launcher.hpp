@@ -1,6 +1,7 @@
 // Starts a team of rank processes on this machine, serves their bootstrap, watches and ends them.
 #pragma once
 
+#include "libcore/error.hpp"
 #include "libcore/topology.hpp"
 
 #include <chrono>
@@ -20,13 +21,25 @@ namespace attune::collectives {
 enum class BindTo : std::uint8_t { core, none };
 BindTo parse_bind_to(std::string_view text);
 
+// What could not be started and why; `status` is what a shell would return: 127 no such program, 126 not executable, else 1.
+class LaunchError : public core::Error {
+public:
+    LaunchError(int status, const std::string& message) : core::Error(core::ErrorCode::failure, message), status_(status) {}
+    int status() const noexcept { return status_; }
+
+private:
+    int status_;
+};
+
+// Rank 0 inherits standard input (unless captured), the others read /dev/null. Each rank finds ATTUNE_RANK, ATTUNE_RANKS, ATTUNE_LAUNCH_FD and
+// ATTUNE_LAUNCH_CPUS (the launcher's CPUs before binding) in its environment.
 struct LaunchOptions {
     int ranks = 2;
-    std::vector<std::string> command;   // argv, found through PATH
-    BindTo bind_to = BindTo::core;      // rank r to the r-th allowed CPU when ranks <= allowed CPUs, else nobody is bound
+    std::vector<std::string> command;                              // argv, found through PATH
+    BindTo bind_to = BindTo::core;                                 // rank r to the r-th allowed CPU when ranks <= allowed CPUs, else nobody is bound
     std::vector<std::pair<std::string, std::string>> environment;  // added to ours
-    bool tag_output = false;            // prefix each line with "[rank] "
-    bool capture_output = false;        // stdout of ranks is discarded (arena ranks)
+    bool tag_output = false;                                       // prefix each line with "[rank] "
+    bool capture_output = false;                                   // stdout of ranks is discarded (arena ranks)
 };
 
 struct RankExit {
@@ -35,10 +48,11 @@ struct RankExit {
     int status = 0;  // exit status, or 128 + signal
 };
 
-// Not thread-safe. Ranks get PR_SET_PDEATHSIG, so none outlives the launcher. The destructor kills what is left.
+// Not thread-safe. Ranks get PR_SET_PDEATHSIG, so none outlives the thread that launched them. The destructor kills what is left.
 class Team {
 public:
-    static Team launch(const LaunchOptions& options);  // throws Error(failure): what could not be started and why
+    // Returns when every rank runs its program. Throws LaunchError (nobody is left then) or Error(usage).
+    static Team launch(const LaunchOptions& options);
     ~Team();
     Team(Team&&) noexcept;
     Team& operator=(Team&&) noexcept;
@@ -49,15 +63,19 @@ public:
     // CPU of each rank, or empty when unbound.
     std::vector<int> binding() const;
 
+    // A descriptor whose readability ends the sleep of serve(), so that `until` runs at once (signals); -1 = none. Stays the caller's.
+    void wake_on(int descriptor);
+
     // Serves bootstrap requests and forwards output until `until` returns true, all ranks ended or the deadline passes. When a rank ends
-    // with a failure while others run, the others get 2 s to notice by themselves, then SIGTERM, then SIGKILL.
+    // with a failure while others run, the others get 2 s to notice by themselves, then SIGTERM, then SIGKILL. `until` runs after every event and at
+    // least every 100 ms. Packets on the control sockets that are not the bootstrap's are left there for their owner (`until` may take them).
     void serve(const std::function<bool()>& until, std::optional<std::chrono::steady_clock::time_point> deadline);
     // serve() until all ended; the first failing rank's status, or 0.
     int wait();
     std::vector<RankExit> exits() const;  // of ranks that ended, in order of their end
     bool running() const;
-    void signal(int number);              // to all living ranks
-    void kill();                          // SIGKILL through pidfds, then reap
+    void signal(int number);  // to all living ranks
+    void kill();              // SIGKILL through pidfds, then reap
 
 private:
     struct State;
