@@ -22,7 +22,7 @@ Hub::~Hub() {
 
 short Hub::interest(Rank rank) const {
     const Seat& seat = seats_[static_cast<std::size_t>(rank)];
-    if (!seat.open) return 0;
+    if (!seat.open || seat.closed) return 0;
     const bool delivering = arrived_ == seats_.size();
     short events = 0;
     // While a round is delivered nobody is read: a rank that is ahead waits in its socket.
@@ -34,17 +34,22 @@ short Hub::interest(Rank rank) const {
 void Hub::ready(Rank rank, short events) {
     const Seat& seat = seats_[static_cast<std::size_t>(rank)];
     if ((events & POLLOUT) != 0) write(rank);
-    if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && seat.open && (interest(rank) & POLLIN) != 0) read(rank);
+    if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && (interest(rank) & POLLIN) != 0) read(rank);
     // A peer that is gone raises POLLHUP for ever; one that is being answered is noticed by the failing send.
-    if ((events & (POLLHUP | POLLERR)) != 0 && seat.open && seat.waiting) write(rank);
+    if ((events & (POLLHUP | POLLERR)) != 0 && seat.waiting) write(rank);
 }
 
 void Hub::ended(Rank rank, const std::string& how) {
+    Seat& seat = seats_[static_cast<std::size_t>(rank)];
     // What it sent before it ended still counts.
-    while (seats_[static_cast<std::size_t>(rank)].open && (interest(rank) & POLLIN) != 0 &&
-           peek_packet(seats_[static_cast<std::size_t>(rank)].socket) == ReceiveState::received)
+    while ((interest(rank) & POLLIN) != 0 && peek_packet(seat.socket) == ReceiveState::received)
         read(rank);
-    leave(rank, how);
+    if (!seat.open) return;
+    seat.open = false;
+    close(rank);
+    if (first_leaver_.empty()) first_leaver_ = how;
+    const bool somebody_waits = std::ranges::any_of(seats_, [](const Seat& other) { return other.waiting; });
+    if (arrived_ < seats_.size() && somebody_waits) fail(how);
 }
 
 void Hub::retry() {
@@ -69,7 +74,7 @@ void Hub::read(Rank rank) {
         const ReceiveState state = receive_packet(seat.socket, packet);
         if (state == ReceiveState::received) accept(rank, std::move(packet));
         if (state == ReceiveState::foreign) seat.foreign = true;
-        if (state == ReceiveState::gone) leave(rank, fmt::format("rank {} closed its launch descriptor", rank));
+        if (state == ReceiveState::gone) close(rank);
     } catch (const core::Error& error) {
         seat.waiting = true;
         fail(fmt::format("the launcher refused rank {}: {}", rank, error.what()));
@@ -123,7 +128,7 @@ bool Hub::send_next(Rank rank) {
         if (state == SendState::sent && ++seat.delivered == seats_.size()) seat.waiting = false;
     }
     if (state == SendState::crowded) crowded_ = true;
-    if (state == SendState::gone) leave(rank, fmt::format("rank {} closed its launch descriptor", rank));
+    if (state == SendState::gone) close(rank);
     return state == SendState::sent;
 }
 
@@ -134,14 +139,10 @@ void Hub::fail(std::string reason) {
         close_all(contribution.descriptors);
 }
 
-void Hub::leave(Rank rank, const std::string& how) {
+void Hub::close(Rank rank) {
     Seat& seat = seats_[static_cast<std::size_t>(rank)];
-    if (!seat.open) return;
-    seat.open = false;
+    seat.closed = true;
     seat.waiting = false;
-    if (first_leaver_.empty()) first_leaver_ = how;
-    const bool somebody_waits = std::ranges::any_of(seats_, [](const Seat& other) { return other.waiting; });
-    if (arrived_ < seats_.size() && somebody_waits) fail(how);
     finish_round_when_delivered();
 }
 

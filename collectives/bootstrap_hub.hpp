@@ -18,6 +18,8 @@ public:
 
     short interest(Rank rank) const;  // poll events; 0 = nothing to wait for
     void ready(Rank rank, short events);
+    // Its socket is closed: it has ended, or soon will, or gave the socket away. Call ended() with the reason.
+    bool closed(Rank rank) const noexcept { return seats_[static_cast<std::size_t>(rank)].closed; }
     // A rank that ended fails every all_gather it has not contributed to.
     void ended(Rank rank, const std::string& how);
     // Too many descriptors are in flight: call retry() after a millisecond instead of waiting for POLLOUT.
@@ -32,7 +34,8 @@ private:
         int socket = -1;
         bool contributed = false;
         bool waiting = false;  // contributed and not answered yet
-        bool open = true;
+        bool open = true;      // until ended()
+        bool closed = false;
         bool foreign = false;
         std::size_t delivered = 0;
     };
@@ -42,7 +45,7 @@ private:
     void write(Rank rank);
     bool send_next(Rank rank);
     void fail(std::string reason);
-    void leave(Rank rank, const std::string& how);
+    void close(Rank rank);
     void finish_round_when_delivered();
 
     std::vector<Seat> seats_;

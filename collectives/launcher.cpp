@@ -5,6 +5,8 @@
 #include "collectives/launcher_process.hpp"
 #include "libcore/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 
@@ -22,6 +24,7 @@ constexpr milliseconds terminate_time{2000};  // from SIGTERM to SIGKILL
 constexpr milliseconds until_period{100};
 constexpr milliseconds crowded_period{1};
 constexpr milliseconds foreign_period{10};
+constexpr milliseconds closing_time{100};  // from the end of a rank's socket, which comes first, to the end of its process
 
 }  // namespace
 
@@ -37,12 +40,14 @@ struct Team::State {
     std::vector<RankExit> exits;
     int wake = -1;
     std::optional<Clock::time_point> failed_at;
-    int escalation = 0;  // 1 = SIGTERM sent, 2 = SIGKILL sent
+    std::vector<std::optional<Clock::time_point>> closed_at;  // of each rank's socket
+    int escalation = 0;                                       // 1 = SIGTERM sent, 2 = SIGKILL sent
 
     bool running() const { return exits.size() < ranks.size(); }
     void serve_once(Clock::time_point latest);
     void dispatch(const std::vector<pollfd>& entries);
     void reap(int rank);
+    void notice_closed();
     void escalate();
     void signal(int number);
     Clock::time_point next_wake(Clock::time_point latest) const;
@@ -95,6 +100,15 @@ void Team::State::reap(int rank) {
     if (*status != 0 && !failed_at) failed_at = Clock::now();
 }
 
+// Names the death of a process rather than the end of its socket, unless it lives on without.
+void Team::State::notice_closed() {
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        if (!ranks[rank].life || !hub->closed(static_cast<Rank>(rank))) continue;
+        if (!closed_at[rank]) closed_at[rank] = Clock::now();
+        if (Clock::now() - *closed_at[rank] >= closing_time) hub->ended(static_cast<Rank>(rank), fmt::format("rank {} closed its launch descriptor", rank));
+    }
+}
+
 void Team::State::escalate() {
     if (!failed_at || !running()) return;
     const auto since = Clock::now() - *failed_at;
@@ -117,6 +131,8 @@ Clock::time_point Team::State::next_wake(Clock::time_point latest) const {
     const Clock::time_point now = Clock::now();
     if (hub->crowded()) latest = std::min(latest, now + crowded_period);
     if (hub->foreign()) latest = std::min(latest, now + foreign_period);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        if (ranks[rank].life && closed_at[rank] && *closed_at[rank] + closing_time > now) latest = std::min(latest, *closed_at[rank] + closing_time);
     if (failed_at && escalation == 0) latest = std::min(latest, *failed_at + notice_time);
     if (failed_at && escalation == 1) latest = std::min(latest, *failed_at + notice_time + terminate_time);
     return latest;
@@ -124,6 +140,7 @@ Clock::time_point Team::State::next_wake(Clock::time_point latest) const {
 
 void Team::State::serve_once(Clock::time_point latest) {
     escalate();
+    notice_closed();
     if (hub->crowded()) hub->retry();
     if (hub->foreign()) hub->look_again();
     std::vector<pollfd> watched = entries();
@@ -149,6 +166,7 @@ Team Team::launch(const LaunchOptions& options) {
     auto state = std::make_unique<State>();
     state->binding = binding_of(options);
     state->ranks = start_ranks(options, state->binding);
+    state->closed_at.resize(state->ranks.size());
     std::vector<int> sockets;
     for (const RankProcess& process : state->ranks)
         sockets.push_back(process.control.get());

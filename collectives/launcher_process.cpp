@@ -10,9 +10,10 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace attune::collectives {
 
@@ -96,7 +97,7 @@ RankProcess start_rank(const Start& start, int rank) {
     SpawnRequest request = request_of(start, rank, theirs.get());
     const ChildOutput ends = connect_output(start, rank, process, request);
     process.pid = spawn(request);
-    process.life = core::UniqueFd(::pidfd_open(process.pid, 0));
+    process.life = core::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
     if (process.life) return process;
     const int error = errno;
     ::kill(process.pid, SIGKILL);  // not reaped yet, so the number is still its own
@@ -125,8 +126,9 @@ int status_of(const siginfo_t& info) {
 
 }  // namespace
 
+// Through syscall(): sys/pidfd.h of glibc 2.36 is not usable from C++.
 void RankProcess::signal(int number) const noexcept {
-    if (life) ::pidfd_send_signal(life.get(), number, nullptr, 0);
+    if (life) ::syscall(SYS_pidfd_send_signal, life.get(), number, nullptr, 0);
 }
 
 std::optional<int> RankProcess::reap() {
