@@ -24,7 +24,7 @@ struct CheckResult {
     std::string message;
 };
 
-enum class CacheMode : std::uint8_t { hot, rotate };        // the same buffers, or a ring of buffers larger than the caches
+enum class CacheMode : std::uint8_t { hot, rotate };              // the same buffers, or a ring of buffers larger than the caches
 enum class StartMode : std::uint8_t { synchronized, streaming };  // common start per iteration, or back to back
 
 struct SampleOptions {
@@ -37,7 +37,7 @@ struct SampleOptions {
 struct SampleResult {
     CheckOutcome outcome = CheckOutcome::ok;
     std::string message;
-    std::vector<double> ns;    // per call: of each iteration the maximum over ranks, divided by batch
+    std::vector<double> ns;  // per call: of each iteration the maximum over ranks, divided by batch
     std::uint64_t batch = 1;
 };
 
@@ -69,7 +69,7 @@ struct TeamOptions {
 class Target {
 public:
     virtual ~Target() = default;
-    virtual std::string name() const = 0;                    // "collective"
+    virtual std::string name() const = 0;  // "collective"
     virtual std::unique_ptr<Arena> launch(const TeamOptions& options) = 0;
     // Space of a problem: index 0 is the default (candidate zero), then every other applicable config, no duplicates.
     virtual std::vector<core::Config> candidates(const collectives::Problem& problem) = 0;

@@ -12,8 +12,8 @@
 namespace attune::tuner {
 
 struct BlockOptions {
-    std::int64_t target_ns = 20'000'000;  // wished length of one block, both arms together
-    std::uint64_t minimum_iterations = 4; // per arm
+    std::int64_t target_ns = 20'000'000;   // wished length of one block, both arms together
+    std::uint64_t minimum_iterations = 4;  // per arm
     std::uint64_t maximum_iterations = 2000;
     CacheMode cache = CacheMode::hot;
     StartMode start = StartMode::synchronized;

@@ -19,8 +19,9 @@ struct Setup {
     std::uint32_t magic = record_magic;
     std::int32_t ranks = 0;
     std::int64_t timeout_ns = 0;
-    std::uint8_t threads = 0;  // one process holds all ranks (transport local)
-    std::uint8_t bind = 0;     // threads only: processes are bound by the launcher
+    std::uint64_t cache_bytes = 0;  // last level, for the ring of buffers
+    std::uint8_t threads = 0;       // one process holds all ranks (transport local)
+    std::uint8_t bind = 0;          // threads only: processes are bound by the launcher
     std::uint8_t oversubscribed = 0;
     char transport[16] = {};
 };
@@ -49,6 +50,7 @@ struct Reply {
     char text[320] = {};       // why not ok
 };
 
+static_assert(sizeof(Command) % sizeof(std::int64_t) == 0 && sizeof(Reply) % sizeof(std::int64_t) == 0);  // broadcast as int64 in a job
 static_assert(std::is_trivially_copyable_v<Setup> && std::is_trivially_copyable_v<Command> && std::is_trivially_copyable_v<Reply>);
 
 template <class Record>
