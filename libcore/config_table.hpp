@@ -39,10 +39,11 @@ class ConfigTable {
 public:
     ConfigTable();  // an empty table
 
-    // Sorts by (key text, low_bytes). Throws Error(failure) when two rows of one key overlap.
+    // Sorts by (key text, low_bytes). Throws Error(failure) when two rows of one key overlap, or for a number or text no table may hold
+    // (an interval above int64, a gain that is not positive and finite, a text above 1,024 characters).
     static ConfigTable build(std::vector<TableRow> rows);
     // Takes serialized bytes from a file or a message. Checks magic, version, every offset and the order, in time linear in
-    // the size, without trusting a single length. Throws Error(check_failed).
+    // the size, without trusting a single length; accepts exactly what build() writes. Throws Error(check_failed).
     static ConfigTable from_bytes(std::span<const std::byte> bytes);
 
     std::span<const std::byte> bytes() const noexcept { return bytes_; }
