@@ -96,7 +96,7 @@ void Team::State::reap(int rank) {
     const std::optional<int> status = process.reap();
     if (!status) return;
     exits.push_back({rank, process.pid, *status});
-    hub->ended(rank, describe_end(rank, *status));
+    hub->ended(rank, describe(exits.back()));
     if (*status != 0 && !failed_at) failed_at = Clock::now();
 }
 

@@ -48,6 +48,9 @@ struct RankExit {
     int status = 0;  // exit status, or 128 + signal
 };
 
+// "rank 3 exited with status 1", "rank 3 was killed by signal 9 (Killed)".
+std::string describe(const RankExit& exit);
+
 // Not thread-safe. Ranks get PR_SET_PDEATHSIG, so none outlives the thread that launched them. The destructor kills what is left.
 class Team {
 public:

@@ -178,7 +178,8 @@ std::vector<RankProcess> start_ranks(const LaunchOptions& options, const std::ve
     return ranks;
 }
 
-std::string describe_end(int rank, int status) {
+std::string describe(const RankExit& exit) {
+    const int rank = exit.rank, status = exit.status;
     if (status == 0) return fmt::format("rank {} has ended", rank);
     if (status > 128) return fmt::format("rank {} was killed by signal {} ({})", rank, status - 128, ::strsignal(status - 128));
     return fmt::format("rank {} exited with status {}", rank, status);

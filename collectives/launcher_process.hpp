@@ -27,7 +27,5 @@ struct RankProcess {
 std::vector<int> binding_of(const LaunchOptions& options);
 // All ranks run their program when this returns; on failure none is left. Throws LaunchError, Error(usage).
 std::vector<RankProcess> start_ranks(const LaunchOptions& options, const std::vector<int>& binding);
-// "rank 3 exited with status 1", "rank 3 was killed by signal 9 (Killed)".
-std::string describe_end(int rank, int status);
 
 }  // namespace attune::collectives
