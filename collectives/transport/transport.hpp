@@ -17,16 +17,16 @@ class Bootstrap;
 // One FIFO: the k-th post of (peer, slot, channel) meets the k-th receive there.
 struct Lane {
     Rank peer = 0;
-    std::uint8_t slot = 0;     // in-flight collective, 0..3
+    std::uint8_t slot = 0;  // in-flight collective, 0..3
     std::uint8_t channel = 0;
 };
 inline constexpr int in_flight_slots = 4;
 
 struct Message {
     std::span<const std::byte> payload;
-    std::uint64_t digest = 0;    // of the call, equal on both ends or the call is a mismatch
-    bool streaming = false;      // store kind of staging
-    bool inline_message = false; // at most inline_limit bytes, beside the header line
+    std::uint64_t digest = 0;     // of the call, equal on both ends or the call is a mismatch
+    bool streaming = false;       // store kind of staging
+    bool inline_message = false;  // at most inline_limit bytes, beside the header line
 };
 
 // What a receiver sees of the front message of a lane. Valid until release().
@@ -37,9 +37,9 @@ struct Incoming {
 
 // Each rank publishes its current call in full; whoever waits long compares.
 struct CallRecord {
-    std::uint64_t call = 0;      // 1-based number of the call on this communicator
+    std::uint64_t call = 0;  // 1-based number of the call on this communicator
     std::uint64_t digest = 0;
-    char text[104] = {};         // "all_reduce 1024 float32 sum ring"
+    char text[104] = {};  // "all_reduce 1024 float32 sum ring"
 };
 
 class Transport {
@@ -49,6 +49,7 @@ public:
     virtual int size() const noexcept = 0;
     virtual std::string_view name() const noexcept = 0;         // "local", "shm"
     virtual std::uint64_t fragment_bytes() const noexcept = 0;  // largest payload of one post that is not inline
+    virtual int channels() const noexcept = 0;                  // lanes per peer and slot
     static constexpr std::uint64_t inline_limit = 2048;
 
     // False when the window is full; nothing happened then. Copies the payload before it returns.
@@ -60,13 +61,18 @@ public:
     virtual void release(const Lane& lane) noexcept = 0;
 
     virtual void publish(const CallRecord& record) noexcept = 0;
-    virtual CallRecord published(Rank rank) const noexcept = 0;
+    virtual CallRecord published(Rank rank) const noexcept = 0;               // the latest call
+    virtual CallRecord published_in(Rank rank, int slot) const noexcept = 0;  // the latest call c with c mod 4 == slot
+    // All calls up to this one are over here. Lets others tell a rank that left after its part was done from one that died in the middle.
+    virtual void publish_completed(std::uint64_t call) noexcept = 0;
+    virtual std::uint64_t completed(Rank rank) const noexcept = 0;
     // An abort seen by all waits; the first text wins. Empty text = none.
     virtual void abort(std::string_view reason) noexcept = 0;
     virtual std::string abort_reason() const = 0;
     // Ranks whose process is gone (never for local).
     virtual std::vector<Rank> dead_ranks() noexcept = 0;
-    virtual bool oversubscribed() const noexcept = 0;  // more ranks on this node than CPUs
+    virtual std::int64_t process_of(Rank rank) const noexcept = 0;  // its pid
+    virtual bool oversubscribed() const noexcept = 0;               // more ranks on this node than CPUs
 };
 
 struct TransportOptions {
