@@ -1,32 +1,12 @@
-// Owners of the system's objects a segment needs: descriptors and mappings.
+// Owner of a mapped segment.
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace attune::collectives {
-
-// Closes its descriptor. Move-only; -1 = none.
-class Descriptor {
-public:
-    Descriptor() = default;
-    explicit Descriptor(int number) noexcept : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    int number() const noexcept { return number_; }
-
-private:
-    int number_ = -1;
-};
 
 // Unmaps its pages. Move-only.
 class Mapping {

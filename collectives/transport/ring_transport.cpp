@@ -225,7 +225,7 @@ std::vector<Rank> RingTransport::dead_ranks() noexcept {
     std::vector<Rank> dead;
     for (std::size_t rank = 0; rank < team_.pidfds.size(); ++rank) {
         if (static_cast<Rank>(rank) == team_.rank) continue;
-        pollfd query{team_.pidfds[rank].number(), POLLIN, 0};
+        pollfd query{team_.pidfds[rank].get(), POLLIN, 0};
         // Without a pidfd (an old kernel) a process is missed only while its parent has not reaped it.
         const bool gone = query.fd >= 0 ? poll(&query, 1, 0) > 0 : kill(static_cast<pid_t>(team_.processes[rank]), 0) != 0 && errno == ESRCH;
         if (gone) dead.push_back(static_cast<Rank>(rank));

@@ -3,6 +3,7 @@
 
 #include "collectives/transport/memory.hpp"
 #include "collectives/transport/ring_layout.hpp"
+#include "libcore/file.hpp"
 
 #include <array>
 #include <memory>
@@ -21,7 +22,7 @@ struct RingTeam {
     std::vector<std::byte*> segments;
     std::shared_ptr<void> memory;         // keeps the segments mapped
     std::vector<std::int64_t> processes;  // pid per rank
-    std::vector<Descriptor> pidfds;       // per rank of other processes, empty for threads
+    std::vector<core::UniqueFd> pidfds;   // per rank of other processes, empty for threads
 };
 
 class RingTransport final : public Transport {

@@ -2,6 +2,7 @@
 #include "collectives/bootstrap.hpp"
 #include "collectives/transport/ring_transport.hpp"
 #include "libcore/error.hpp"
+#include "libcore/file.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -26,10 +27,10 @@ struct Introduction {
     throw core::Error(core::ErrorCode::failure, what + ": " + std::strerror(errno) + "; " + remedy);
 }
 
-Descriptor create_segment(std::uint64_t bytes) {
-    Descriptor segment(memfd_create("attune", MFD_CLOEXEC));
-    if (segment.number() < 0) fail("cannot create a shared segment", "use transport=local");
-    if (ftruncate(segment.number(), static_cast<off_t>(bytes)) != 0) {
+core::UniqueFd create_segment(std::uint64_t bytes) {
+    core::UniqueFd segment(memfd_create("attune", MFD_CLOEXEC));
+    if (segment.get() < 0) fail("cannot create a shared segment", "use transport=local");
+    if (ftruncate(segment.get(), static_cast<off_t>(bytes)) != 0) {
         fail("cannot size a shared segment of " + std::to_string(bytes) + " bytes", "allow less staging memory");
     }
     return segment;
@@ -55,8 +56,8 @@ void check_layout(const RingLayout& own, const RingLayout& other, Rank rank) {
 }
 
 // The descriptors are ours to close whatever happens.
-std::vector<Descriptor> own(const std::vector<Contribution>& contributions) {
-    std::vector<Descriptor> owned;
+std::vector<core::UniqueFd> own(const std::vector<Contribution>& contributions) {
+    std::vector<core::UniqueFd> owned;
     for (const Contribution& contribution : contributions) {
         for (const int number : contribution.descriptors)
             owned.emplace_back(number);
@@ -68,10 +69,10 @@ std::vector<Descriptor> own(const std::vector<Contribution>& contributions) {
 
 std::unique_ptr<Transport> make_shm_transport(Bootstrap& bootstrap, const TransportOptions& options) {
     const Introduction mine{getpid(), RingLayout::make(bootstrap.size(), options)};
-    const Descriptor segment = create_segment(mine.layout.segment_bytes());
-    const int number = segment.number();
+    const core::UniqueFd segment = create_segment(mine.layout.segment_bytes());
+    const int number = segment.get();
     const std::vector<Contribution> all = bootstrap.all_gather(std::as_bytes(std::span(&mine, 1)), std::span(&number, 1));
-    const std::vector<Descriptor> descriptors = own(all);
+    const std::vector<core::UniqueFd> descriptors = own(all);
     const auto memory = std::make_shared<std::vector<Mapping>>();
     RingTeam team{mine.layout, bootstrap.rank(), "shm", options.oversubscribed, {}, memory, {}, {}};
     for (Rank rank = 0; rank < bootstrap.size(); ++rank) {
