@@ -18,19 +18,19 @@ std::string_view name_of(Outcome outcome) noexcept;
 
 // One block: one candidate and the default alternated on one problem. ratio = default / candidate of the block's medians.
 struct Trial {
-    std::int64_t id = 0;             // given by record()
-    std::string run;                 // id of the tuning run
-    std::string phase;               // "floor", "search", "confirm", "recheck"
+    std::int64_t id = 0;  // given by record()
+    std::string run;      // id of the tuning run
+    std::string phase;    // "floor", "search", "confirm", "recheck"
     core::Key key;
     std::uint64_t bytes = 0;
-    core::Config config;             // equal to default_config in phase "floor"
+    core::Config config;  // equal to default_config in phase "floor"
     core::Config default_config;
     std::uint32_t default_version = 0;
     std::uint32_t algorithm_version = 0;
     Outcome outcome = Outcome::ok;
-    std::string message;             // why not ok
-    std::string launch;              // id of the team
-    std::string placement;           // class, empty when not ok
+    std::string message;    // why not ok
+    std::string launch;     // id of the team
+    std::string placement;  // class, empty when not ok
     double round_trip_ns = 0;
     std::uint64_t batch = 1;
     std::vector<double> default_ns;  // raw samples, per iteration maxima over ranks
@@ -56,15 +56,17 @@ public:
     Journal(Journal&&) noexcept;
     Journal& operator=(Journal&&) noexcept;
 
-    std::int64_t record(const Trial& trial);              // returns when it is on disk
+    std::int64_t record(const Trial& trial);  // returns when it is on disk
     std::vector<Trial> trials(const Identity& identity) const;
-    std::size_t damaged() const;                           // rows skipped so far
+    std::size_t damaged() const;  // rows skipped so far
     void store_cuts(const CutSet& cuts);
-    std::optional<CutSet> cuts() const;                    // newest of this identity
+    std::optional<CutSet> cuts() const;  // newest of this identity; of any when opened for reading
+    std::optional<CutSet> cuts(const Identity& identity) const;
     // Small named values of a run (resume state): budget left, ladder, options.
     void set_value(const std::string& name, const std::string& value);
     std::optional<std::string> value(const std::string& name) const;
     std::vector<Identity> identities() const;
+    std::vector<std::pair<std::string, std::string>> context(const Identity& identity) const;  // by name
 
 private:
     struct State;
