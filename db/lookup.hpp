@@ -30,10 +30,10 @@ struct LayerState {
 // Never throws for a bad file. In mode `require` fatal_code is 4 when a file was damaged, 3 when no applicable row exists.
 struct Loaded {
     core::ConfigTable table;
-    std::vector<ReleaseRow> rows;        // the same rows with their evidence
+    std::vector<ReleaseRow> rows;  // the same rows with their evidence
     std::vector<LayerState> layers;
-    std::vector<std::string> warnings;   // at most one line per layer, naming file and reason
-    std::string origin;                  // files used, comma separated
+    std::vector<std::string> warnings;  // at most one line per layer, naming file and reason
+    std::string origin;                 // files used, comma separated
     int fatal_code = 0;
     std::string fatal_message;
 };

@@ -14,7 +14,7 @@ namespace attune::db {
 struct ClassGain {
     std::string placement;  // "c0".."c3", "oversubscribed"
     std::uint64_t blocks = 0;
-    double ratio = 1;       // default / tuned
+    double ratio = 1;  // default / tuned
     double low = 1, high = 1;
 };
 
@@ -22,7 +22,7 @@ struct ClassGain {
 struct Evidence {
     std::uint64_t launches = 0;
     std::uint64_t blocks = 0;
-    double floor = 0;            // noise floor, a fraction
+    double floor = 0;  // noise floor, a fraction
     double p_value = 1;
     std::uint64_t candidates = 0;  // tried for this problem
     bool complete = false;         // the search of this problem tried every candidate
@@ -34,14 +34,14 @@ struct Evidence {
 };
 
 struct ReleaseRow {
-    std::string id;   // digest of the row, 16 hex digits
+    std::string id;  // digest of the row, 16 hex digits
     Identity identity;
     core::TableRow row;
     Evidence evidence;
 };
 
 struct ReleaseContent {
-    std::vector<Identity> identities;   // also those with zero rows
+    std::vector<Identity> identities;  // also those with zero rows
     std::vector<ReleaseRow> rows;
     std::vector<CutSet> cuts;
     std::vector<std::pair<std::string, std::string>> context;
@@ -50,14 +50,15 @@ struct ReleaseContent {
 };
 
 // Builds beside `path`, checks, seals, renames over it; rows of other identities in an existing valid release at `path` are kept. The old file is kept as
-// "<path>.previous". Throws Error(failure) (disk full, read-only, not writable: path and remedy) and leaves the old file untouched.
-void write_release(const std::string& path, ReleaseContent content);
+// "<path>.previous". A damaged release at `path` is kept as "<path>.damaged". Returns notices for the user, one line each. Throws Error(failure)
+// (disk full, read-only, not writable, newer release there: path and remedy) or Error(busy), and leaves the old file untouched.
+std::vector<std::string> write_release(const std::string& path, ReleaseContent content);
 
 // Opens with O_NOFOLLOW, reads whole (<= 256 MiB), verifies footer and digest, then the bytes go to sqlite3_deserialize read-only.
 // Throws Error: not_found (no such file), check_failed (truncated, digest mismatch, newer format, views or triggers in place of tables,
 // wrong types, row digests, blob different from the rows): file and reason.
 ReleaseContent read_release(const std::string& path);
-// The flat table of one identity out of a release, from the stored blob; empty when the identity is absent.
+// The flat table of one identity, equal byte for byte to the stored blob (read_release() compares them); empty when the identity is absent.
 core::ConfigTable table_for(const ReleaseContent& content, const Identity& identity);
 
 }  // namespace attune::db
