@@ -52,9 +52,10 @@ BufferRing::BufferRing(const collectives::Problem& problem, int rank, std::uint6
 
 void BufferRing::make_ring() {
     if (stride_ != 0 || problem_.bytes() == 0) return;
-    const std::size_t stride = rounded(input_bytes_) + rounded(output_bytes_) + gap_bytes;
-    const std::size_t wished = std::min<std::size_t>(2 * cache_bytes_ + stride, ring_limit);
-    pairs_ = std::max<std::uint64_t>(wished / stride, 2);
+    const std::size_t data = rounded(input_bytes_) + rounded(output_bytes_);
+    const std::size_t stride = data + gap_bytes;
+    const std::size_t wished = 2 * cache_bytes_ / data + 1;
+    pairs_ = std::max<std::uint64_t>(std::min(wished, ring_limit / stride), 2);
     ring_ = core::Buffer(pairs_ * stride);
     fill_ones(ring_.span(), problem_.dtype);
     stride_ = stride;
