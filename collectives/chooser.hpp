@@ -20,15 +20,15 @@ std::string_view name_of(Match match) noexcept;
 std::string_view name_of(ChoiceSource source) noexcept;  // "default", "tuned", "forced"
 
 struct Choice {
-    core::Config config;       // full: axes absent from a row come from the default
+    core::Config config;  // full: axes absent from a row come from the default
     ChoiceSource source = ChoiceSource::standard;
-    Match match = Match::none;
+    Match match = Match::none;       // exact: the size is an end of the row's interval, so it was measured itself
     std::optional<std::size_t> row;  // of the table
-    double gain = 1;           // as published; 1 for the default
-    std::string reason;        // "row 12 covers 8 B .. 512 B", "no row for this key", "row 3 skipped: unknown algorithm 'foo'"
+    double gain = 1;                 // as published; 1 for the default
+    std::string reason;              // "row 12 covers 8 B .. 512 B", "no row for this key", "row 3 skipped: unknown algorithm 'foo'"
 };
 
-// "all_reduce=ring,segment_bytes=64K;broadcast=binomial" (ATTUNE_FORCE). Throws Error(usage).
+// "all_reduce=ring,segment_bytes=64K;broadcast=binomial" (ATTUNE_FORCE). Aliases of algorithms are accepted. Throws Error(usage).
 struct ForcedChoices {
     std::vector<std::pair<Collective, core::Config>> entries;
     static ForcedChoices parse(std::string_view text);
@@ -38,9 +38,10 @@ struct ChooserFacts {
     std::string transport = "shm";
     std::string node_map;
     std::string binding = "bound";
-    core::Topology topology;   // rank 0's, equal on all ranks
+    core::Topology topology;  // rank 0's with the weakest instruction set of all ranks: equal on all ranks
 };
 
+// The key of the problem's rows. A rooted one is the class `any`; the chooser also looks for the root itself.
 core::Key key_of(const Problem& problem, const ChooserFacts& facts);
 
 // Never throws for a table's content: a row that cannot be used is skipped and the reason kept. A forced value that is impossible throws

@@ -1,0 +1,140 @@
+#include "collectives/chooser.hpp"
+
+#include "collectives/catalogue.hpp"
+#include "collectives/default_config.hpp"
+#include "libcore/error.hpp"
+#include "libcore/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace attune::collectives {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> match_names = {"exact", "interval", "none"};
+constexpr std::array<std::string_view, 3> source_names = {"default", "tuned", "forced"};
+// Each set contains the ones before it.
+constexpr std::array<std::string_view, 3> instruction_sets = {"generic", "avx2", "avx512"};
+
+using Reason = std::optional<std::string>;
+
+Reason lacks_instructions(const core::TableRow& row, std::string_view available) {
+    const auto needed = std::ranges::find(instruction_sets, row.instruction_set);
+    if (needed == instruction_sets.end()) return fmt::format("unknown instruction set '{}'", row.instruction_set);
+    const auto ours = std::ranges::find(instruction_sets, available);
+    if (ours == instruction_sets.end() || needed <= ours) return {};
+    return fmt::format("needs {}, but a rank has only {}", row.instruction_set, available);
+}
+
+// Why a row that covers the problem cannot be used now, or nothing.
+Reason skip_reason(const core::TableRow& row, const Problem& problem, const core::Config& standard, const ChooserFacts& facts) {
+    if (row.default_version != default_version)
+        return fmt::format("proven against default version {}, now {} (attune-tune --recheck)", row.default_version, default_version);
+    if (row.default_config != standard) return fmt::format("proven against the default {} (attune-tune --recheck)", row.default_config.text());
+    const std::string name = row.config.algorithm();
+    const Algorithm* algorithm = find_algorithm(problem.collective, name);
+    if (algorithm == nullptr) return fmt::format("unknown algorithm '{}'", name);
+    if (algorithm->version != row.algorithm_version)
+        return fmt::format("proven with {} version {}, now {} (attune-tune --recheck)", name, row.algorithm_version, algorithm->version);
+    if (Reason reason = lacks_instructions(row, facts.topology.instruction_set)) return reason;
+    return reject(problem, standard.with(row.config));
+}
+
+std::string interval_text(const core::TableRow& row) {
+    return fmt::format("{} .. {}", core::format_bytes(row.low_bytes), core::format_bytes(row.high_bytes));
+}
+
+// Keys that may hold the problem's row, the preferred first.
+std::vector<std::string> keys_of(const Problem& problem, const ChooserFacts& facts) {
+    core::Key key = key_of(problem, facts);
+    std::vector<std::string> texts = {key.text()};
+    if (!is_rooted(problem.collective)) return texts;
+    key.root_class = std::to_string(problem.root);
+    texts.push_back(key.text());
+    return texts;
+}
+
+std::string nothing_found(const core::ConfigTable& table, const std::vector<std::string>& keys, std::uint64_t bytes) {
+    if (table.size() == 0) return "no tuned table";
+    std::string covered;
+    for (const std::string& key : keys) {
+        const auto [first, last] = table.key_range(key);
+        for (std::size_t row = first; row < last; ++row)
+            covered += (covered.empty() ? "" : ", ") + interval_text(table.row(row));
+    }
+    if (covered.empty()) return "no row for this key";
+    return fmt::format("no row covers {} (rows of this key: {})", core::format_bytes(bytes), covered);
+}
+
+}  // namespace
+
+std::string_view name_of(Match match) noexcept {
+    return match_names[static_cast<std::size_t>(match)];
+}
+std::string_view name_of(ChoiceSource source) noexcept {
+    return source_names[static_cast<std::size_t>(source)];
+}
+
+core::Key key_of(const Problem& problem, const ChooserFacts& facts) {
+    core::Key key;
+    key.collective = name_of(problem.collective);
+    key.dtype_class = reduces(problem.collective) ? core::name_of(problem.dtype) : "bytes";
+    key.op = reduces(problem.collective) ? core::name_of(problem.op) : "none";
+    key.ranks = problem.ranks;
+    key.node_map = facts.node_map.empty() ? fmt::format("1x{}", problem.ranks) : facts.node_map;
+    key.root_class = is_rooted(problem.collective) ? "any" : "none";
+    key.transport = facts.transport;
+    key.in_place = problem.in_place;
+    key.binding = facts.binding;
+    return key;
+}
+
+Chooser::Chooser(ChooserFacts facts, core::ConfigTable table, ForcedChoices forced)
+    : facts_(std::move(facts)), table_(std::move(table)), forced_(std::move(forced)) {}
+
+namespace {
+
+// `choice` holds the default. Throws when the forced values cannot run the problem.
+Choice forced_choice(const Problem& problem, const core::Config& forced, Choice choice) {
+    choice.config = choice.config.with(forced);
+    choice.source = ChoiceSource::forced;
+    choice.reason = fmt::format("forced: {}", forced.text());
+    if (const Reason reason = reject(problem, choice.config))
+        throw core::Error(core::ErrorCode::usage,
+                          fmt::format("the forced choice {}={} is impossible: {}", name_of(problem.collective), forced.text(), *reason));
+    return choice;
+}
+
+}  // namespace
+
+Choice Chooser::choose(const Problem& problem) const {
+    Choice choice;
+    choice.config = default_config(problem, facts_.topology);
+    for (const auto& [collective, forced] : forced_.entries)
+        if (collective == problem.collective) return forced_choice(problem, forced, std::move(choice));
+    const std::vector<std::string> keys = keys_of(problem, facts_);
+    for (const std::string& key : keys) {
+        const std::optional<std::size_t> index = table_.find(key, problem.bytes());
+        if (!index) continue;
+        const core::TableRow row = table_.row(*index);
+        if (!choice.reason.empty()) choice.reason += "; ";
+        if (const Reason reason = skip_reason(row, problem, choice.config, facts_)) {
+            choice.reason += fmt::format("row {} skipped: {}", *index, *reason);
+            continue;
+        }
+        choice.config = choice.config.with(row.config);
+        choice.source = ChoiceSource::tuned;
+        choice.match = problem.bytes() == row.low_bytes || problem.bytes() == row.high_bytes ? Match::exact : Match::interval;
+        choice.row = *index;
+        choice.gain = row.gain;
+        choice.reason += fmt::format("row {} covers {}", *index, interval_text(row));
+        return choice;
+    }
+    if (choice.reason.empty()) choice.reason = nothing_found(table_, keys, problem.bytes());
+    return choice;
+}
+
+}  // namespace attune::collectives
