@@ -26,10 +26,14 @@ std::string bar(double fraction) {
 
 // Cuts at a character, never inside one, so that a narrow terminal does not wrap the bar.
 std::string cut(std::string text, std::size_t columns) {
+    const auto drop_byte = [&text] {
+        const bool is_continuation = (static_cast<unsigned char>(text.back()) & 0xC0u) == 0x80u;
+        text.pop_back();
+        return is_continuation && !text.empty();
+    };
     while (display_width(text) > columns) {
-        do {
-            text.pop_back();
-        } while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0u) == 0x80u);
+        while (drop_byte()) {
+        }
     }
     return text;
 }
