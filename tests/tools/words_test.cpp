@@ -1,0 +1,120 @@
+// Every tool: --help fits two screens and ends with a real example, --version names the release, wrong words exit 2 and name the nearest right one.
+#include "tests/support/run_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using attune::test::ProcessResult;
+using attune::test::run_process;
+
+struct Tool {
+    std::string name;
+    std::vector<std::string> wrong;  // a wrong word
+    std::string nearest;             // what the message must name
+};
+
+void PrintTo(const Tool& tool, std::ostream* out) {
+    *out << tool.name;
+}
+
+ProcessResult run_tool(const std::string& name, std::vector<std::string> words) {
+    words.insert(words.begin(), std::string(ATTUNE_BIN_FOLDER) + "/" + name);
+    return run_process(words);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    while (!lines.empty() && lines.back().empty()) {
+        lines.pop_back();
+    }
+    return lines;
+}
+
+class EveryTool : public testing::TestWithParam<Tool> {};
+
+TEST_P(EveryTool, HelpFitsTwoScreensAndEndsWithAnExample) {
+    const ProcessResult result = run_tool(GetParam().name, {"--help"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    const auto lines = lines_of(result.out);
+    ASSERT_FALSE(lines.empty());
+    EXPECT_LE(lines.size(), 48u);
+    for (const std::string& line : lines) {
+        EXPECT_LE(line.size(), 100u) << line;
+    }
+    const auto example = std::find(lines.begin(), lines.end(), "Example:");
+    ASSERT_NE(example, lines.end());
+    const std::string spoken = GetParam().name == "attune" ? "attune " : GetParam().name;
+    EXPECT_TRUE(std::any_of(example, lines.end(), [&](const std::string& line) { return line.find(spoken) != std::string::npos; }));
+}
+
+TEST_P(EveryTool, VersionNamesToolAndRelease) {
+    const ProcessResult result = run_tool(GetParam().name, {"--version"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(result.out, GetParam().name + " " + ATTUNE_PROJECT_VERSION + "\n");
+}
+
+TEST_P(EveryTool, AWrongWordExitsWithTwoAndNamesTheNearest) {
+    const ProcessResult result = run_tool(GetParam().name, GetParam().wrong);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_EQ(result.err.find(GetParam().name + ": "), 0u) << result.err;
+    EXPECT_NE(result.err.find(GetParam().nearest), std::string::npos) << result.err;
+}
+
+TEST_P(EveryTool, AnOptionWithALetterWrongExitsWithTwoAndNamesTheRightOne) {
+    const ProcessResult result = run_tool(GetParam().name, {"--versoin"});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_NE(result.err.find("--version"), std::string::npos) << result.err;
+}
+
+const Tool every_tool[] = {
+    {"attune", {"benhc"}, "bench"},
+    {"attune-bench", {"all_redcue"}, "all_reduce"},
+    {"attune-bench", {"all_reduce", "--agorithm", "ring"}, "--algorithm"},
+    {"attune-bench", {"all_reduce", "--algorithm", "rinf"}, "ring"},
+    {"attune-tune", {"all_redcue"}, "all_reduce"},
+    {"attune-tune", {"--buget", "10s"}, "--budget"},
+    {"attune-lookup", {"all_redcue", "64K"}, "all_reduce"},
+    {"attune-db", {"pubish"}, "publish"},
+    {"attune-run", {"--rank", "2", "--", "true"}, "--ranks"},
+    {"attune-verify", {"all_redcue"}, "all_reduce"},
+};
+INSTANTIATE_TEST_SUITE_P(Words, EveryTool, testing::ValuesIn(every_tool), [](const testing::TestParamInfo<Tool>& info) {
+    std::string name = info.param.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name + "_" + std::to_string(info.index);
+});
+
+TEST(Dispatcher, StartsTheToolBesideItself) {
+    const ProcessResult direct = run_tool("attune-verify", {"--help"});
+    EXPECT_EQ(run_tool("attune", {"verify", "--help"}).out, direct.out);
+    EXPECT_EQ(run_tool("attune", {"help", "verify"}).out, direct.out);
+}
+
+TEST(Dispatcher, ListsTheToolsWithOneLineEach) {
+    const ProcessResult result = run_tool("attune", {});
+    EXPECT_EQ(result.code, 0);
+    for (const char* tool : {"bench", "tune", "lookup", "db", "run", "verify"}) {
+        EXPECT_NE(result.out.find(std::string("  ") + tool + " "), std::string::npos) << tool;
+    }
+    EXPECT_EQ(result.out.find("fuse"), std::string::npos);
+}
+
+TEST(Dispatcher, GivesTheToolsExitCodeBack) {
+    EXPECT_EQ(run_tool("attune", {"verify", "--no-such-option"}).code, 2);
+    EXPECT_EQ(run_tool("attune", {"../bin/attune-verify"}).code, 2);
+}
+
+}  // namespace
