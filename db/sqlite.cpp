@@ -42,15 +42,15 @@ void harden(sqlite3* handle) {
         sqlite3_limit(handle, limit.id, limit.value);
 }
 
-bool out_of_space(int primary, int system_error) {
-    if (primary == SQLITE_FULL) return true;
-    return primary == SQLITE_IOERR && (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG);
+// Over quota and above a file-size limit arrive as failed writes, whose errno SQLite does not always keep.
+bool cannot_write(int code) {
+    return (code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_TRUNCATE;
 }
 
 Error error_of(int code, int system_error, const std::string& name, const std::string& detail) {
     const int primary = code & 0xff;
-    if (out_of_space(primary, system_error)) {
-        return {ErrorCode::failure, name + ": disk full or over quota: free some space, or name a file elsewhere"};
+    if (cannot_write(code)) {
+        return {ErrorCode::failure, name + ": cannot be written (disk full, over quota or failing): free some space, or name a file elsewhere"};
     }
     switch (primary) {
         case SQLITE_BUSY:
