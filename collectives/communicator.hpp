@@ -34,20 +34,35 @@ struct CommunicatorOptions {
     ForcedChoices forced;
     TableSource table_source;
     core::Log log;
-    core::TraceSink* trace = nullptr;
-    bool check_calls = false;                        // ATTUNE_CHECK=1: compare the calls of all ranks before each
-    std::optional<core::CpuSet> launch_cpus;         // the launcher's set before binding, for identity
+    core::TraceSink* trace = nullptr;         // gets an event per call; must outlive the communicator
+    bool check_calls = false;                 // ATTUNE_CHECK=1: compare the calls of all ranks before each
+    std::optional<core::CpuSet> launch_cpus;  // the launcher's set before binding, for identity
+    std::optional<core::Topology> topology;   // of this machine; discovered by rank 0 when absent
+    bool bound = false;                       // make_local only: the threads will be bound to CPUs of their own
 };
 
+// Times are taken only when a trace sink is set or the log level is info or more.
 struct CallStatistics {
     std::uint64_t calls = 0;
-    std::uint64_t exact = 0, interval = 0, none = 0, forced = 0;  // by match grade
+    std::uint64_t exact = 0, interval = 0, none = 0, forced = 0;  // by match grade; explicit configs count as forced
     struct Problem_time {
         Problem problem;
         double total_us = 0;
         std::uint64_t calls = 0;
     };
     std::vector<Problem_time> costliest_on_default;  // at most three
+};
+
+struct CachedCall;
+
+// A problem with an explicit config, compiled. For loops that measure: starting it costs no look-up. Belongs to the communicator that made it.
+class PreparedCall {
+public:
+    PreparedCall() = default;
+
+private:
+    friend class Communicator;
+    std::shared_ptr<const CachedCall> call_;
 };
 
 // Counts, buffers and types as in Problem; `void*` because the dtype is a run-time value. Every call is collective and in the same order on all
@@ -71,8 +86,11 @@ public:
     Ticket start(Problem problem, const void* input, void* output);
     // The same with an explicit config instead of the chosen one (benchmarks, tuner). Throws Error(usage) when it cannot run the problem.
     Ticket start(Problem problem, const core::Config& config, const void* input, void* output);
+    PreparedCall prepare(Problem problem, const core::Config& config);
+    Ticket start(const PreparedCall& call, const void* input, void* output);
     bool done(Ticket ticket);
     void wait(Ticket ticket);
+    void run(const PreparedCall& call, const void* input, void* output);
     void run(const Problem& problem, const void* input, void* output);
     void run(const Problem& problem, const core::Config& config, const void* input, void* output);
 

@@ -1,0 +1,164 @@
+#include "collectives/team_facts.hpp"
+
+#include "libcore/error.hpp"
+#include "libcore/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+
+namespace attune::collectives {
+
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+// "name=value" per line; values are single lines.
+class Fields {
+public:
+    explicit Fields(std::string_view text) {
+        for (const std::string& line : core::split(text, '\n')) {
+            const std::size_t equals = line.find('=');
+            if (equals != std::string::npos) values_[line.substr(0, equals)] = line.substr(equals + 1);
+        }
+    }
+    bool has(const std::string& name) const { return values_.contains(name); }
+    std::string text(const std::string& name) const {
+        const auto found = values_.find(name);
+        if (found == values_.end()) throw Error(ErrorCode::failure, fmt::format("a rank's introduction lacks '{}'; do all ranks run the same version?", name));
+        return found->second;
+    }
+    template <class Number>
+    Number number(const std::string& name) const {
+        const std::string value = text(name);
+        Number result{};
+        const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), result);
+        if (status == std::errc() && end == value.data() + value.size()) return result;
+        throw Error(ErrorCode::failure, fmt::format("a rank's introduction has {}='{}', which is no number", name, core::printable(value)));
+    }
+
+private:
+    std::map<std::string, std::string> values_;
+};
+
+std::string single_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+}
+
+std::string serialize(const core::Topology& topology) {
+    return fmt::format(
+        "cpu_vendor={}\ncpu_family={}\ncpu_model={}\ncpu_name={}\nsockets={}\nnuma_nodes={}\ncores_per_l3={}\nl1d_bytes={}\nl2_bytes={}\nl3_bytes={}\n",
+        single_line(topology.cpu_vendor), topology.cpu_family, topology.cpu_model, single_line(topology.cpu_name), topology.sockets, topology.numa_nodes,
+        topology.cores_per_l3, topology.l1d_bytes, topology.l2_bytes, topology.l3_bytes);
+}
+
+core::Topology parse_topology(const Fields& fields) {
+    core::Topology topology;
+    topology.cpu_vendor = fields.text("cpu_vendor");
+    topology.cpu_family = fields.number<int>("cpu_family");
+    topology.cpu_model = fields.number<int>("cpu_model");
+    topology.cpu_name = fields.text("cpu_name");
+    topology.sockets = fields.number<int>("sockets");
+    topology.numa_nodes = fields.number<int>("numa_nodes");
+    topology.cores_per_l3 = fields.number<int>("cores_per_l3");
+    topology.l1d_bytes = fields.number<std::uint64_t>("l1d_bytes");
+    topology.l2_bytes = fields.number<std::uint64_t>("l2_bytes");
+    topology.l3_bytes = fields.number<std::uint64_t>("l3_bytes");
+    return topology;
+}
+
+void require_equal(std::string_view what, int rank, const std::string& value, const std::string& of_rank_0) {
+    if (value == of_rank_0) return;
+    throw Error(ErrorCode::usage, fmt::format("rank {} has {} '{}' but rank 0 has '{}'; it must be equal on all ranks", rank, what, value, of_rank_0));
+}
+
+core::CpuSet union_of(const std::vector<RankFacts>& ranks) {
+    std::set<int> cpus;
+    for (const RankFacts& rank : ranks)
+        cpus.insert(rank.cpus.cpus.begin(), rank.cpus.cpus.end());
+    return {{cpus.begin(), cpus.end()}};
+}
+
+}  // namespace
+
+std::string text_of(const ForcedChoices& forced) {
+    std::string text;
+    for (const auto& [collective, config] : forced.entries)
+        text += fmt::format("{}{}={}", text.empty() ? "" : ";", name_of(collective), config.text());
+    return text;
+}
+
+std::string weaker_instruction_set(const std::string& a, const std::string& b) {
+    constexpr std::array<std::string_view, 3> known = {"generic", "avx2", "avx512"};
+    const auto level = [&](const std::string& set) {
+        const auto found = std::ranges::find(known, set);
+        return found == known.end() ? std::ptrdiff_t{-1} : found - known.begin();
+    };
+    return level(a) <= level(b) ? a : b;
+}
+
+std::string serialize(const RankFacts& facts) {
+    std::string text = fmt::format("transport={}\nchannels={}\ncheck_calls={}\nforced={}\ncpus={}\ninstruction_set={}\nidentity={}\n", facts.transport,
+                                   facts.channels, facts.check_calls ? 1 : 0, facts.forced, facts.cpus.text(), facts.instruction_set, facts.identity);
+    if (facts.launch_cpus) text += fmt::format("launch_cpus={}\n", facts.launch_cpus->text());
+    if (facts.topology) text += serialize(*facts.topology);
+    return text;
+}
+
+RankFacts parse_rank_facts(std::string_view text) {
+    const Fields fields(text);
+    RankFacts facts;
+    facts.transport = fields.text("transport");
+    facts.channels = fields.number<int>("channels");
+    facts.check_calls = fields.number<int>("check_calls") != 0;
+    facts.forced = fields.text("forced");
+    facts.cpus = core::CpuSet::parse(fields.text("cpus"));
+    facts.instruction_set = fields.text("instruction_set");
+    facts.identity = fields.number<std::uint64_t>("identity");
+    if (fields.has("launch_cpus")) facts.launch_cpus = core::CpuSet::parse(fields.text("launch_cpus"));
+    if (fields.has("cpu_vendor")) facts.topology = parse_topology(fields);
+    return facts;
+}
+
+TeamFacts combine(const std::vector<RankFacts>& ranks) {
+    const RankFacts& first = ranks.front();
+    for (std::size_t i = 1; i < ranks.size(); ++i) {
+        const int rank = static_cast<int>(i);
+        require_equal("the transport", rank, ranks[i].transport, first.transport);
+        require_equal("the number of channels", rank, std::to_string(ranks[i].channels), std::to_string(first.channels));
+        require_equal("call checking (ATTUNE_CHECK)", rank, std::to_string(ranks[i].check_calls), std::to_string(first.check_calls));
+        require_equal("forced choices (ATTUNE_FORCE)", rank, ranks[i].forced, first.forced);
+    }
+    TeamFacts team;
+    team.identity = first.identity;
+    team.chooser.transport = first.transport;
+    team.chooser.node_map = fmt::format("1x{}", ranks.size());
+    if (first.topology) team.chooser.topology = *first.topology;
+    const core::CpuSet all = union_of(ranks);
+    team.chooser.topology.allowed = first.launch_cpus.value_or(all);
+    team.chooser.topology.instruction_set = first.instruction_set;
+    bool alone = all.cpus.size() == ranks.size();
+    for (const RankFacts& rank : ranks) {
+        team.chooser.topology.instruction_set = weaker_instruction_set(team.chooser.topology.instruction_set, rank.instruction_set);
+        alone = alone && rank.cpus.cpus.size() == 1;
+    }
+    team.chooser.binding = alone ? "bound" : "unbound";
+    team.oversubscribed = ranks.size() > all.cpus.size();
+    return team;
+}
+
+TeamFacts agree_on_facts(Bootstrap& bootstrap, const RankFacts& own) {
+    const std::string text = serialize(own);
+    std::vector<RankFacts> ranks;
+    for (const Contribution& contribution : bootstrap.all_gather(std::as_bytes(std::span(text)), {}))
+        ranks.push_back(parse_rank_facts({reinterpret_cast<const char*>(contribution.bytes.data()), contribution.bytes.size()}));
+    return combine(ranks);
+}
+
+}  // namespace attune::collectives
