@@ -1,0 +1,142 @@
+#include "collectives/execution/call.hpp"
+
+#include "collectives/kernels/scale.hpp"
+#include "libcore/dtypes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace attune::collectives {
+
+Call::Call(Transport& transport, std::uint8_t slot) : transport_(transport), sends_(transport) {
+    frame_.slot = slot;
+}
+
+void Call::start(CallArguments arguments, const CallRecord& record) {
+    const Plan& plan = *arguments.plan;
+    if (plan_ != arguments.plan) {
+        sends_.prepare(plan);
+        if (pointers_.size() < plan.sources.size()) pointers_.resize(plan.sources.size());
+        if (scratch_.size() < plan.scratch_bytes) scratch_ = core::Buffer(plan.scratch_bytes);
+        kernel_ = fold_kernel(plan.problem.dtype, plan.problem.op);
+        element_bytes_ = core::size_of(plan.problem.dtype);
+        plan_ = std::move(arguments.plan);
+    }
+    frame_.plan = plan_.get();
+    // Out of place, `input` is never a destination, so the cast is never written through.
+    frame_.memory = {static_cast<std::byte*>(const_cast<void*>(arguments.input)), static_cast<std::byte*>(arguments.output), scratch_.data()};
+    frame_.digest = record.digest;
+    for (std::size_t channel = 0; channel < programs_.size(); ++channel) {
+        programs_[channel] = {plan.channel_begin[channel], plan.channel_begin[channel + 1], 0, 0, 0};
+    }
+    record_ = record;
+    active_ = true;
+}
+
+bool Call::advance() noexcept {
+    if (mismatch_ >= 0) return false;
+    bool moved = !sends_.idle() && sends_.push(frame_);
+    bool finished = true;
+    for (int channel = 0; channel < frame_.plan->channels; ++channel) {
+        Program& program = programs_[static_cast<std::size_t>(channel)];
+        moved |= run(program);
+        finished = finished && program.next == program.end;
+    }
+    if (finished && sends_.idle()) {
+        active_ = false;
+        moved = true;
+    }
+    return moved;
+}
+
+std::uint32_t Call::position() const noexcept {
+    for (const Program& program : programs_) {
+        if (program.next != program.end) return program.next;
+    }
+    return frame_.plan->channel_begin.back();
+}
+
+// Until the program waits, or one piece of a staged message is done: then queued sends and other channels have their turn.
+bool Call::run(Program& program) noexcept {
+    bool moved = false;
+    while (program.next != program.end) {
+        const Operation& operation = frame_.plan->operations[program.next];
+        if (operation.kind == OperationKind::send) {
+            sends_.send(frame_, program.next++);
+            moved = true;
+            continue;
+        }
+        if (!fold_piece(program, operation)) return moved;
+        moved = true;
+        if (program.offset == operation.length) {
+            ++program.next;
+            program.offset = 0;
+            program.hazard = 0;
+        }
+        if (operation.protocol == Protocol::staged) return true;
+    }
+    return moved;
+}
+
+bool Call::fold_piece(Program& program, const Operation& operation) noexcept {
+    if (!hazards_over(program, operation)) return false;
+    const bool whole = operation.protocol == Protocol::inline_message;
+    const std::uint64_t length = whole ? operation.length : std::min(operation.length - program.offset, frame_.plan->options.fragment_bytes);
+    if (!gather_sources(program, operation, length)) return false;
+    if (length != 0) combine(operation, program.offset, length);
+    release_sources(operation);
+    program.ready = 0;
+    program.offset += length;
+    return true;
+}
+
+bool Call::hazards_over(Program& program, const Operation& operation) noexcept {
+    for (; program.hazard < operation.hazard_count; ++program.hazard) {
+        if (!sends_.sent(frame_.plan->hazards[operation.first_hazard + program.hazard])) return false;
+    }
+    return true;
+}
+
+bool Call::gather_sources(Program& program, const Operation& operation, std::uint64_t length) noexcept {
+    for (; program.ready < operation.source_count; ++program.ready) {
+        const std::uint32_t index = operation.first_source + program.ready;
+        const Source& source = frame_.plan->sources[index];
+        if (!source.message) {
+            pointers_[index] = frame_.at(source.memory, source.offset + program.offset);
+            continue;
+        }
+        Incoming incoming;
+        const Lane lane{source.peer, frame_.slot, operation.channel};
+        if (!transport_.peek(lane, length, operation.protocol == Protocol::inline_message, incoming)) return false;
+        if (incoming.digest != frame_.digest) {
+            mismatch_ = source.peer;
+            return false;
+        }
+        pointers_[index] = incoming.payload;
+    }
+    return true;
+}
+
+void Call::combine(const Operation& operation, std::uint64_t offset, std::uint64_t length) noexcept {
+    std::byte* const destination = frame_.at(operation.memory, operation.offset + offset);
+    const void* const* const sources = &pointers_[operation.first_source];
+    const CompileOptions& options = frame_.plan->options;
+    if (operation.source_count > 1) {
+        kernel_(destination, sources, operation.source_count, length / element_bytes_);
+    } else if (options.nontemporal_bytes != 0 && operation.length >= options.nontemporal_bytes && destination != sources[0]) {
+        copy_streaming(destination, sources[0], length);
+    } else if (destination != sources[0]) {
+        std::memcpy(destination, sources[0], length);
+    }
+    if (operation.scale) scale_elements(frame_.plan->problem.dtype, destination, length / element_bytes_, 1.0 / frame_.plan->problem.ranks);
+}
+
+void Call::release_sources(const Operation& operation) noexcept {
+    const Source* const sources = &frame_.plan->sources[operation.first_source];
+    for (std::uint32_t index = 0; index < operation.source_count; ++index) {
+        if (sources[index].message) transport_.release({sources[index].peer, frame_.slot, operation.channel});
+    }
+}
+
+}  // namespace attune::collectives

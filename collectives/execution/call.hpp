@@ -1,0 +1,81 @@
+// One call in flight: the programs of its channels and its sends.
+#pragma once
+
+#include "collectives/execution/frame.hpp"
+#include "collectives/execution/send_queues.hpp"
+#include "collectives/kernels/fold.hpp"
+#include "libcore/buffers.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace attune::collectives {
+
+// What a user passes to start a call.
+struct CallArguments {
+    std::shared_ptr<const Plan> plan;
+    const void* input = nullptr;
+    void* output = nullptr;
+};
+
+class Call {
+public:
+    Call(Transport& transport, std::uint8_t slot);
+
+    // Allocates only for a plan larger than all before.
+    void start(CallArguments arguments, const CallRecord& record);
+    // Runs every channel until it must wait and pushes queued sends. True when anything moved. After a mismatch nothing moves any more.
+    bool advance() noexcept;
+
+    bool active() const noexcept { return active_; }
+    const CallRecord& record() const noexcept { return record_; }
+    // The peer whose message carried another call's digest, or -1.
+    Rank mismatch() const noexcept { return mismatch_; }
+    // Operation the first unfinished channel is at, for messages.
+    std::uint32_t position() const noexcept;
+    // Peers that this call waits for; a peer may come more than once.
+    template <typename Visit>
+    void for_each_awaited(Visit visit) const {
+        sends_.for_each_awaited(visit);
+        for (const Program& program : programs_) {
+            if (program.next == program.end) continue;
+            const Operation& operation = frame_.plan->operations[program.next];
+            if (operation.kind != OperationKind::fold || program.ready >= operation.source_count) continue;
+            const Source& source = frame_.plan->sources[operation.first_source + program.ready];
+            if (source.message) visit(source.peer);
+        }
+    }
+
+private:
+    // A channel: operations [next, end) are to do; the fold at `next` has `offset` bytes done and `ready` sources of the current piece present.
+    struct Program {
+        std::uint32_t next = 0, end = 0;
+        std::uint32_t hazard = 0;
+        std::uint32_t ready = 0;
+        std::uint64_t offset = 0;
+    };
+
+    bool run(Program& program) noexcept;
+    bool fold_piece(Program& program, const Operation& operation) noexcept;
+    bool hazards_over(Program& program, const Operation& operation) noexcept;
+    bool gather_sources(Program& program, const Operation& operation, std::uint64_t length) noexcept;
+    void combine(const Operation& operation, std::uint64_t offset, std::uint64_t length) noexcept;
+    void release_sources(const Operation& operation) noexcept;
+
+    Transport& transport_;
+    Frame frame_;
+    SendQueues sends_;
+    std::shared_ptr<const Plan> plan_;
+    FoldKernel kernel_ = nullptr;
+    std::size_t element_bytes_ = 1;
+    std::array<Program, max_channels> programs_{};
+    std::vector<const void*> pointers_;  // by source of the plan: where the current piece lies
+    core::Buffer scratch_;
+    CallRecord record_;
+    Rank mismatch_ = -1;
+    bool active_ = false;
+};
+
+}  // namespace attune::collectives

@@ -1,0 +1,22 @@
+// What the parts of one call in flight share.
+#pragma once
+
+#include "collectives/plan.hpp"
+#include "collectives/transport/transport.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace attune::collectives {
+
+struct Frame {
+    const Plan* plan = nullptr;
+    std::array<std::byte*, 3> memory{};  // by Memory
+    std::uint64_t digest = 0;
+    std::uint8_t slot = 0;
+
+    std::byte* at(Memory where, std::uint64_t offset) const noexcept { return memory[static_cast<std::size_t>(where)] + offset; }
+};
+
+}  // namespace attune::collectives

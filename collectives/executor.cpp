@@ -1,0 +1,140 @@
+#include "collectives/executor.hpp"
+
+#include "collectives/execution/call.hpp"
+#include "collectives/execution/watch.hpp"
+#include "libcore/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace attune::collectives {
+
+struct Executor::State {
+    Transport& transport;
+    ExecutorOptions options;
+    std::vector<Call> calls;      // by slot
+    std::uint64_t started = 0;    // number of the last call
+    std::uint64_t completed = 0;  // all calls up to this one are over
+    Watch watch;
+    std::optional<core::Error> failure;
+
+    State(Transport& team, ExecutorOptions settings) : transport(team), options(std::move(settings)), watch(transport, options) {
+        calls.reserve(in_flight_slots);
+        for (std::uint8_t slot = 0; slot < in_flight_slots; ++slot)
+            calls.emplace_back(transport, slot);
+    }
+
+    Call& call(std::uint64_t number) noexcept { return calls[number % in_flight_slots]; }
+    bool over(std::uint64_t number) noexcept { return number <= completed || call(number).record().call != number || !call(number).active(); }
+
+    bool progress() noexcept;
+    // One pass over all calls in flight; when nothing moved, finds out why or rests.
+    void step(bool may_rest);
+    void check_plan(const Plan& plan) const;
+    // Runs `action`; an Error it throws is thrown again by every later call.
+    template <typename Action>
+    auto guarded(Action action);
+};
+
+bool Executor::State::progress() noexcept {
+    bool moved = false;
+    for (std::uint64_t number = completed + 1; number <= started; ++number) {
+        if (call(number).active()) moved |= call(number).advance();
+    }
+    const std::uint64_t before = completed;
+    while (completed < started && !call(completed + 1).active())
+        ++completed;
+    if (completed != before) transport.publish_completed(completed);
+    return moved;
+}
+
+void Executor::State::step(bool may_rest) {
+    if (progress()) return watch.moved();
+    for (const Call& call : calls) {
+        if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch());
+    }
+    if (completed == started) return;
+    if (options.progress_hook) options.progress_hook();
+    watch.idle(calls, may_rest);
+}
+
+template <typename Action>
+auto Executor::State::guarded(Action action) {
+    if (failure) throw *failure;
+    try {
+        return action();
+    } catch (const core::Error& error) {
+        failure = error;
+        throw;
+    }
+}
+
+void Executor::State::check_plan(const Plan& plan) const {
+    const auto refuse = [&](const std::string& why) {
+        throw core::Error(core::ErrorCode::failure, fmt::format("rank {} of {} cannot run this plan: {}", transport.rank(), transport.size(), why));
+    };
+    if (plan.problem.ranks != transport.size() || plan.rank != transport.rank()) refuse(fmt::format("it is for rank {} of {}", plan.rank, plan.problem.ranks));
+    if (plan.channels > transport.channels()) refuse(fmt::format("it uses {} channels of {}; create the team with more", plan.channels, transport.channels()));
+    const std::uint64_t fragment = plan.options.fragment_bytes;
+    if (fragment == 0 || fragment > transport.fragment_bytes() || fragment % sizeof(double) != 0) {
+        refuse(fmt::format("its fragments have {} bytes; use a multiple of 8 up to the transport's {}", fragment, transport.fragment_bytes()));
+    }
+    if (plan.options.inline_bytes > Transport::inline_limit) {
+        refuse(fmt::format("it sends {} bytes inline; the limit is {}", plan.options.inline_bytes, Transport::inline_limit));
+    }
+}
+
+Executor::Executor(Transport& transport, ExecutorOptions options) : state_(std::make_unique<State>(transport, std::move(options))) {}
+
+Executor::~Executor() = default;
+
+Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text) {
+    State& state = *state_;
+    return state.guarded([&] {
+        state.check_plan(*plan);
+        CallRecord record;
+        record.call = state.started + 1;
+        record.digest = digest;
+        std::memcpy(record.text, text.data(), std::min(text.size(), sizeof(record.text) - 1));
+        Call& call = state.call(record.call);
+        while (call.active())
+            state.step(true);
+        state.transport.publish(record);
+        call.start({std::move(plan), input, output}, record);
+        state.started = record.call;
+        state.step(false);
+        return Ticket{record.call};
+    });
+}
+
+bool Executor::done(Ticket ticket) {
+    State& state = *state_;
+    return state.guarded([&] {
+        if (state.over(ticket.call)) return true;
+        state.step(false);
+        return state.over(ticket.call);
+    });
+}
+
+void Executor::wait(Ticket ticket) {
+    State& state = *state_;
+    state.guarded([&] {
+        while (!state.over(ticket.call))
+            state.step(true);
+    });
+}
+
+void Executor::wait_all() {
+    State& state = *state_;
+    state.guarded([&] {
+        while (state.completed < state.started)
+            state.step(true);
+    });
+}
+
+}  // namespace attune::collectives
