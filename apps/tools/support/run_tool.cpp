@@ -21,6 +21,12 @@ class HelpFormatter final : public CLI::Formatter {
 public:
     HelpFormatter() { column_width(help_indent); }
 
+    std::string make_usage(const CLI::App* app, std::string name) const override {
+        const std::string usage = CLI::Formatter::make_usage(app, name);
+        const std::size_t end = usage.find_last_not_of('\n') + 1;
+        return "\n" + usage.substr(0, end) + (app->get_prefix_command() ? " -- COMMAND [ARGUMENTS...]" : "") + usage.substr(end);
+    }
+
     std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_type_size() == 0) {
             return "";
@@ -131,8 +137,8 @@ std::string wrap_lines(std::string_view text, std::size_t columns, std::size_t i
         const std::size_t end = std::min(text.find('\n'), text.size());
         std::string line(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
-        // Only described options are continued under their description; other text starts two columns in.
-        const std::size_t start = line.starts_with("  ") ? indent : 2;
+        // Only described options are continued under their description.
+        const std::size_t start = line.starts_with("  ") ? indent : 0;
         while (line.size() > columns) {
             const std::size_t space = line.rfind(' ', columns);
             if (space == std::string::npos || space <= start) {
