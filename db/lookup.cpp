@@ -33,48 +33,51 @@ const Identity* nearest_identity(const std::vector<Identity>& stored, const Iden
     return nearest == stored.end() ? nullptr : &*nearest;
 }
 
-std::string other_machine_reason(const ReleaseContent& content, const Identity& current) {
-    const Identity* nearest = nearest_identity(content.identities, current);
-    if (nearest == nullptr) return "holds no machine at all";
-    return "tuned on another machine: " + differing_fields(*nearest, current);
-}
+// A row and the layer it comes from.
+using Found = std::pair<ReleaseRow, std::size_t>;
 
 // An earlier row wins over a later one of the same key whose interval overlaps.
-bool covered(const std::vector<ReleaseRow>& rows, const core::TableRow& row) {
-    return std::ranges::any_of(rows, [&row](const ReleaseRow& earlier) {
-        return earlier.row.key == row.key && earlier.row.low_bytes <= row.high_bytes && row.low_bytes <= earlier.row.high_bytes;
+bool covered(const std::vector<Found>& rows, const core::TableRow& row) {
+    return std::ranges::any_of(rows, [&row](const Found& earlier) {
+        const core::TableRow& held = earlier.first.row;
+        return held.key == row.key && held.low_bytes <= row.high_bytes && row.low_bytes <= held.high_bytes;
     });
 }
 
-std::size_t overlay(std::vector<ReleaseRow>& rows, const ReleaseContent& content, const Identity& identity) {
-    std::vector<ReleaseRow> added;
+std::size_t overlay(std::vector<Found>& rows, const ReleaseContent& content, const Identity& identity, std::size_t layer) {
+    std::vector<Found> added;
     std::size_t own = 0;
     for (const ReleaseRow& row : content.rows) {
         if (row.identity != identity) continue;
         ++own;
-        if (!covered(rows, row.row)) added.push_back(row);
+        if (!covered(rows, row.row)) added.emplace_back(row, layer);
     }
     std::ranges::move(added, std::back_inserter(rows));
     return own;
 }
 
-LayerState read_layer(const Layer& layer, const Identity& identity, std::vector<ReleaseRow>& rows) try {
-    const ReleaseContent content = read_release(layer.path);
-    LayerState state{layer, "used", {}, overlay(rows, content, identity)};
-    const bool known = std::ranges::find(content.identities, identity) != content.identities.end();
-    if (!known) {
+void judge(LayerState& state, const ReleaseContent& content, const Identity& current) {
+    const Identity* nearest = nearest_identity(content.identities, current);
+    if (nearest == nullptr || *nearest != current) {
         state.state = "other machine";
-        state.reason = other_machine_reason(content, identity);
+        state.reason = nearest == nullptr ? "holds no machine at all" : "tuned on another machine: " + differing_fields(*nearest, current);
     } else if (state.rows == 0) {
         state.reason = "tuned on this machine, nothing was proven faster than the default";
     } else {
         state.reason = std::to_string(state.rows) + (state.rows == 1 ? " row" : " rows") + " for this machine, tuned " + content.utc;
     }
+    if (nearest != nullptr) state.nearest = *nearest;
+}
+
+LayerState read_layer(const Layer& layer, const Identity& identity, std::vector<Found>& rows, std::size_t index) try {
+    const ReleaseContent content = read_release(layer.path);
+    LayerState state{layer, "used", {}, overlay(rows, content, identity, index), {}};
+    judge(state, content, identity);
     return state;
 } catch (const ReleaseError& error) {
-    return {layer, error.kind() == ReleaseError::Kind::missing ? "missing" : "damaged", error.reason(), 0};
+    return {layer, error.kind() == ReleaseError::Kind::missing ? "missing" : "damaged", error.reason(), 0, {}};
 } catch (const std::exception& error) {
-    return {layer, "damaged", error.what(), 0};
+    return {layer, "damaged", error.what(), 0, {}};
 }
 
 // Silent: what is used, and a default path where nothing is. A default path of another machine matters only when nothing else was found.
@@ -131,9 +134,14 @@ std::vector<Layer> layers(const core::Environment& environment, const std::strin
 Loaded load(const std::vector<Layer>& layers, const Identity& identity, Mode mode) {
     Loaded loaded;
     if (mode == Mode::off) return loaded;
+    std::vector<Found> found;
     for (const Layer& layer : layers)
-        loaded.layers.push_back(read_layer(layer, identity, loaded.rows));
-    std::ranges::sort(loaded.rows, {}, [](const ReleaseRow& row) { return std::tuple(row.row.key.text(), row.row.low_bytes); });
+        loaded.layers.push_back(read_layer(layer, identity, found, loaded.layers.size()));
+    std::ranges::sort(found, {}, [](const Found& row) { return std::tuple(row.first.row.key.text(), row.first.row.low_bytes); });
+    for (auto& [row, layer] : found) {
+        loaded.rows.push_back(std::move(row));
+        loaded.row_layers.push_back(layer);
+    }
     for (const LayerState& state : loaded.layers) {
         if (deserves_warning(state, !loaded.rows.empty())) loaded.warnings.push_back(state.layer.path + ": " + state.reason + "; not used");
         if (state.rows > 0) loaded.origin += (loaded.origin.empty() ? "" : ", ") + state.layer.path;

@@ -4,6 +4,7 @@
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,17 @@ std::vector<Layer> layers(const core::Environment& environment, const std::strin
 
 struct LayerState {
     Layer layer;
-    std::string state;     // "used", "missing", "damaged", "other machine"
-    std::string reason;    // for humans
-    std::size_t rows = 0;  // applicable to this identity
+    std::string state;                // "used", "missing", "damaged", "other machine"
+    std::string reason;               // for humans
+    std::size_t rows = 0;             // applicable to this identity
+    std::optional<Identity> nearest;  // of the machines stored there, the one with the fewest differences
 };
 
 // Never throws for a bad file. In mode `require` fatal_code is 4 when a file was damaged, 3 when no applicable row exists.
 struct Loaded {
     core::ConfigTable table;
-    std::vector<ReleaseRow> rows;  // the same rows with their evidence
+    std::vector<ReleaseRow> rows;         // the same rows with their evidence
+    std::vector<std::size_t> row_layers;  // the layer each of them comes from
     std::vector<LayerState> layers;
     std::vector<std::string> warnings;  // at most one line per layer, naming file and reason
     std::string origin;                 // files used, comma separated

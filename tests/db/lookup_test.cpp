@@ -116,6 +116,7 @@ TEST(Load, EarlierLayersOverlayLaterOnesByProblem) {
     for (const ReleaseRow& row : loaded.rows)
         kept.emplace_back(row.row.key.collective, row.row.low_bytes);
     EXPECT_EQ(kept, (std::vector<std::pair<std::string, std::uint64_t>>{{"all_reduce", 8}, {"all_reduce", 100}, {"all_reduce", 301}, {"broadcast", 100}}));
+    EXPECT_EQ(loaded.row_layers, (std::vector<std::size_t>{1, 0, 1, 1}));
     EXPECT_EQ(loaded.origin, folder.file("user.db") + ", " + folder.file("site.db"));
 }
 
@@ -148,6 +149,8 @@ TEST(Load, AnotherMachineIsNamedByItsDifferingFields) {
     const Loaded loaded = load({named(folder.file("a.db"))}, test::machine("97"), Mode::use);
     EXPECT_EQ(states(loaded), std::vector<std::string>{"other machine"});
     EXPECT_EQ(loaded.layers[0].reason, "tuned on another machine: cpu_model is 1 there and 97 here");
+    ASSERT_TRUE(loaded.layers[0].nearest);
+    EXPECT_EQ(*loaded.layers[0].nearest, test::machine("1"));
     ASSERT_EQ(loaded.warnings.size(), 1U);
     EXPECT_NE(loaded.warnings[0].find("cpu_model"), std::string::npos);
 }

@@ -1,0 +1,119 @@
+// attune-lookup: what a job would use for a collective and a size, and why.
+#include "apps/tools/support/lookup_answer.hpp"
+#include "apps/tools/support/options.hpp"
+#include "apps/tools/support/run_tool.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "libcore/units.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace {
+
+namespace tools = attune::tools;
+namespace core = attune::core;
+namespace collectives = attune::collectives;
+namespace db = attune::db;
+
+struct Options {
+    std::string collective;
+    std::optional<std::string> size;
+    int ranks = 2;
+    std::string dtype = "float32";
+    std::string op = "sum";
+    int root = 0;
+    std::string transport = "shm";
+    std::string binding;
+    std::optional<std::string> db;
+    bool in_place = false;
+    bool explain = false;
+    bool json = false;
+    bool require = false;
+};
+
+core::Error usage(const std::string& message) {
+    return core::Error(core::ErrorCode::usage, message);
+}
+
+tools::LookupQuery query_of(const Options& options) {
+    tools::LookupQuery query;
+    collectives::Problem& problem = query.problem;
+    problem.collective = collectives::parse_collective(options.collective);
+    problem.ranks = options.ranks;
+    problem.dtype = core::parse_dtype(options.dtype);
+    problem.op = core::parse_op(options.op);
+    problem.root = options.root;
+    problem.in_place = options.in_place;
+    problem.node_map = fmt::format("1x{}", options.ranks);
+    const bool barrier = problem.collective == collectives::Collective::barrier;
+    if (!options.size && !barrier) throw usage(options.collective + " needs a SIZE, such as 64K");
+    if (options.root < 0 || options.root >= options.ranks) throw usage(fmt::format("root {} is outside 0 to {}", options.root, options.ranks - 1));
+    query.asked_bytes = barrier ? 0 : core::parse_bytes(*options.size);
+    problem.count = tools::count_of(problem, query.asked_bytes);
+    query.transport = options.transport;
+    query.binding = options.binding;
+    return query;
+}
+
+tools::LookupSources sources_of(const Options& options, const core::Environment& environment) {
+    tools::LookupSources sources;
+    sources.layers = db::layers(environment, options.db.value_or(""));
+    sources.mode = environment.db_mode ? db::parse_mode(*environment.db_mode) : db::Mode::use;
+    if (options.require && sources.mode == db::Mode::off) throw usage("--require contradicts ATTUNE_DB_MODE=off; leave one of them out");
+    if (options.require) sources.mode = db::Mode::require;
+    sources.forced = environment.force.value_or("");
+    return sources;
+}
+
+int run(const Options& options) {
+    const tools::LookupQuery query = query_of(options);
+    const core::Environment environment = core::read_environment();
+    const tools::LookupSources sources = sources_of(options, environment);
+    const tools::Machine machine = tools::this_machine(environment);
+    const tools::LookupAnswer answer = tools::look_up(query, machine, sources);
+    const int code = answer.exit_code();
+    if (options.json) {
+        tools::print_json(tools::lookup_json(answer, machine.topology));
+    } else {
+        std::fputs(tools::lookup_text(answer).c_str(), stdout);
+        if (options.explain) std::fputs(tools::explain_text(answer).c_str(), stdout);
+    }
+    std::fflush(stdout);
+    if (code != 0) {
+        std::fprintf(stderr, "attune-lookup: %s\n", answer.message().c_str());
+        return code;
+    }
+    for (const std::string& line : answer.loaded.warnings)
+        std::fprintf(stderr, "attune-lookup: warning: %s\n", line.c_str());
+    return 0;
+}
+
+tools::Body set_up(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    options->ranks = tools::default_ranks();
+    app.add_option("COLLECTIVE", options->collective, "all_reduce, all_gather, reduce_scatter, broadcast or barrier")->required()->type_name("");
+    app.add_option("SIZE", options->size, "Bytes of the larger buffer: 8, 64K, 4M (none for barrier)")->type_name("");
+    tools::add_ranks_option(app, options->ranks)->description("Ranks of the job; default: the launcher's, else one for each allowed CPU");
+    app.add_option("-d,--dtype", options->dtype, "float32 | float64 | int32 | int64")->type_name("WORD");
+    app.add_option("-o,--op", options->op, "sum | prod | min | max")->type_name("WORD");
+    app.add_option("-r,--root", options->root, "Root of a broadcast")->type_name("N");
+    tools::add_transport_option(app, options->transport);
+    tools::add_word_option(app, "--binding", options->binding, {"binding", {"bound", "unbound"}}, "bound or unbound; default: bound when the CPUs suffice");
+    app.add_flag("--in-place", options->in_place, "The call uses one buffer");
+    tools::add_db_option(app, options->db);
+    app.add_flag("--explain", options->explain, "Also every file tried, the identities compared, rows nearby, and the command that would tune this");
+    app.add_flag("--require", options->require, "Exit 3 when no row applies and 4 when a file is damaged (as ATTUNE_DB_MODE=require)");
+    tools::add_json_option(app, options->json);
+    return [options] { return run(*options); };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const tools::ToolInfo info = {"attune-lookup", "Says what a job would use for a collective and a size, and why.",
+                                  "attune-lookup all_reduce 64K -n 4 --explain"};
+    return tools::run_tool(info, argc, argv, set_up);
+}

@@ -1,0 +1,118 @@
+#include "apps/tools/support/lookup_answer.hpp"
+
+#include "libcore/error.hpp"
+#include "libcore/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attune::tools {
+
+namespace {
+
+using collectives::Collective;
+using collectives::Problem;
+
+// Ranks' blocks side by side in the larger buffer.
+bool gathers_blocks(Collective collective) {
+    return collective == Collective::all_gather || collective == Collective::reduce_scatter;
+}
+
+double distance_of(std::uint64_t bytes, const core::TableRow& row) {
+    const auto log = [](std::uint64_t value) { return std::log2(static_cast<double>(std::max<std::uint64_t>(value, 1))); };
+    const std::uint64_t end = bytes < row.low_bytes ? row.low_bytes : row.high_bytes;
+    return std::abs(log(bytes) - log(end));
+}
+
+// Rows that the chooser would look at for another size: those of the key, and of the key with this very root.
+std::vector<NearRow> rows_nearby(const Problem& problem, core::Key key, const core::ConfigTable& table) {
+    std::vector<std::string> keys = {key.text()};
+    if (collectives::is_rooted(problem.collective)) {
+        key.root_class = std::to_string(problem.root);
+        keys.push_back(key.text());
+    }
+    std::vector<NearRow> out;
+    for (const std::string& text : keys) {
+        const auto [first, last] = table.key_range(text);
+        for (std::size_t index = first; index < last; ++index) {
+            const core::TableRow row = table.row(index);
+            const bool covers = row.low_bytes <= problem.bytes() && problem.bytes() <= row.high_bytes;
+            if (!covers) out.push_back({index, distance_of(problem.bytes(), row)});
+        }
+    }
+    std::ranges::sort(out, {}, &NearRow::distance);
+    return out;
+}
+
+std::string tune_command(const LookupQuery& query) {
+    const Problem& problem = query.problem;
+    std::string command = fmt::format("attune-tune {} -n {}", name_of(problem.collective), problem.ranks);
+    const std::string size = core::compact_bytes(query.asked_bytes);
+    if (problem.collective != Collective::barrier) command += fmt::format(" -b {} -e {}", size, size);
+    if (collectives::reduces(problem.collective)) command += fmt::format(" -d {} -o {}", core::name_of(problem.dtype), core::name_of(problem.op));
+    if (query.transport != "shm") command += " --transport " + query.transport;
+    if (problem.in_place) command += " --in-place yes";
+    return command;
+}
+
+collectives::ChooserFacts facts_of(const LookupQuery& query, const Machine& machine) {
+    collectives::ChooserFacts facts;
+    facts.transport = query.transport;
+    facts.node_map = query.problem.node_map;
+    const bool room = static_cast<std::size_t>(query.problem.ranks) <= machine.topology.allowed.cpus.size();
+    facts.binding = !query.binding.empty() ? query.binding : room ? "bound" : "unbound";
+    facts.topology = machine.topology;
+    return facts;
+}
+
+void grade(LookupAnswer& answer) {
+    answer.match = name_of(answer.choice.match);
+    if (answer.choice.match != collectives::Match::none) {
+        answer.distance = 0;
+    } else if (!answer.near.empty() && answer.choice.source == collectives::ChoiceSource::standard) {
+        answer.match = "nearest";
+        answer.distance = answer.near.front().distance;
+    }
+}
+
+}  // namespace
+
+std::uint64_t count_of(const Problem& problem, std::uint64_t bytes) {
+    if (problem.collective == Collective::barrier) return 0;
+    const std::uint64_t elements = bytes / core::size_of(problem.dtype);
+    return gathers_blocks(problem.collective) ? elements / static_cast<std::uint64_t>(problem.ranks) : elements;
+}
+
+LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const LookupSources& sources) {
+    LookupAnswer answer;
+    answer.query = query;
+    answer.identity = machine.identity;
+    answer.mode = sources.mode;
+    answer.tune_command = tune_command(query);
+    answer.loaded = db::load(sources.layers, machine.identity, sources.mode);
+    const collectives::ChooserFacts facts = facts_of(query, machine);
+    answer.query.binding = facts.binding;
+    const core::Key key = collectives::key_of(query.problem, facts);
+    answer.key = key.text();
+    const collectives::Chooser chooser(facts, answer.loaded.table, collectives::ForcedChoices::parse(sources.forced));
+    answer.choice = chooser.choose(query.problem);
+    answer.near = rows_nearby(query.problem, key, answer.loaded.table);
+    if (sources.mode == db::Mode::off) answer.choice.reason = "the database is switched off (ATTUNE_DB_MODE=off)";
+    grade(answer);
+    return answer;
+}
+
+int LookupAnswer::exit_code() const {
+    if (mode != db::Mode::require) return 0;
+    if (loaded.fatal_code != 0) return loaded.fatal_code;
+    return choice.source == collectives::ChoiceSource::standard ? static_cast<int>(core::ErrorCode::not_found) : 0;
+}
+
+std::string LookupAnswer::message() const {
+    if (loaded.fatal_code != 0) return loaded.fatal_message;
+    return "no applicable row for " + key + ": " + choice.reason + "; tune it with: " + tune_command;
+}
+
+}  // namespace attune::tools
