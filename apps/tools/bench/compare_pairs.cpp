@@ -1,0 +1,125 @@
+// Which pairs a comparison consists of.
+#include "apps/tools/bench/compare.hpp"
+#include "libcore/error.hpp"
+#include "libcore/units.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace attune::tools::bench {
+
+namespace {
+
+using collectives::Problem;
+
+// The problem of a row at `bytes` total; rounded up to whole elements and ranks, because lower sizes may lie outside the row.
+std::optional<Problem> problem_at(const core::TableRow& row, std::uint64_t bytes) {
+    Problem problem;
+    problem.collective = collectives::parse_collective(row.key.collective);
+    problem.ranks = row.key.ranks;
+    problem.node_map = row.key.node_map;
+    if (row.key.dtype_class != "bytes") problem.dtype = core::parse_dtype(row.key.dtype_class);
+    if (row.key.op != "none") problem.op = core::parse_op(row.key.op);
+    problem.in_place = row.key.in_place;
+    if (row.key.root_class != "none" && row.key.root_class != "any") problem.root = std::stoi(row.key.root_class);
+    if (problem.collective == collectives::Collective::barrier) return problem;
+    problem.count = 1;
+    const std::uint64_t unit = problem.bytes();
+    problem.count = (bytes + unit - 1) / unit;
+    if (problem.bytes() > row.high_bytes) problem.count = row.high_bytes / unit;
+    if (problem.bytes() < row.low_bytes) return std::nullopt;
+    return problem;
+}
+
+class RowPairs {
+public:
+    RowPairs(const Options& options, const Machine& machine) : options_(options), machine_(machine) {}
+
+    void add(const db::ReleaseRow& row) {
+        try {
+            add_applicable(row);
+        } catch (const core::Error& error) {
+            skip(row, error.what());
+        }
+    }
+    Pairs result;
+
+private:
+    void skip(const db::ReleaseRow& row, const std::string& why) { result.skipped.push_back("row " + row.id + " (" + row.row.key.text() + "): " + why); }
+
+    void add_applicable(const db::ReleaseRow& row) {
+        const core::Key& key = row.row.key;
+        if (!wanted(key)) return;
+        if (key.binding == "bound" && machine_.oversubscribed(key.ranks)) return skip(row, "needs one CPU for each of its ranks");
+        std::vector<std::uint64_t> ends = {row.row.low_bytes};
+        if (row.row.high_bytes != row.row.low_bytes) ends.push_back(row.row.high_bytes);
+        for (const std::uint64_t bytes : ends)
+            add_end(row, bytes);
+    }
+
+    bool wanted(const core::Key& key) const {
+        const std::vector<collectives::Collective> asked = collectives_of(options_);
+        return key.target == "collective" && std::ranges::find(asked, collectives::parse_collective(key.collective)) != asked.end();
+    }
+
+    void add_end(const db::ReleaseRow& row, std::uint64_t bytes) {
+        const core::Key& key = row.row.key;
+        const std::optional<Problem> problem = problem_at(row.row, bytes);
+        if (!problem) return skip(row, "no whole number of elements lies within it");
+        collectives::ChooserFacts facts{key.transport, key.node_map, key.binding, machine_.topology};
+        const collectives::Choice standard = collectives::Chooser(facts, {}, {}).choose(*problem);
+        const collectives::Choice choice = collectives::Chooser(facts, machine_.loaded.table, {}).choose(*problem);
+        if (choice.source != collectives::ChoiceSource::tuned) return skip(row, choice.reason);
+        Pair pair;
+        pair.key = key.text();
+        pair.problem = *problem;
+        pair.team = team_options(options_, key.ranks);
+        pair.team.transport = key.transport;
+        pair.team.bind = key.binding == "bound";
+        pair.default_config = standard.config;
+        pair.tuned_config = choice.config;
+        pair.published_gain = row.row.gain;
+        result.pairs.push_back(std::move(pair));
+    }
+
+    const Options& options_;
+    const Machine& machine_;
+};
+
+Pair sweep_pair(const Options& options, const Machine& machine, const Problem& problem) {
+    const collectives::ChooserFacts facts = facts_of(machine, options, problem.ranks);
+    Pair pair;
+    pair.key = collectives::key_of(problem, facts).text();
+    pair.problem = problem;
+    pair.team = team_options(options, problem.ranks);
+    pair.default_config = collectives::Chooser(facts, {}, {}).choose(problem).config;
+    const collectives::Choice choice = collectives::Chooser(facts, machine.loaded.table, {}).choose(problem);
+    pair.tuned_config = choice.config;
+    pair.published_gain = choice.gain;
+    return pair;
+}
+
+}  // namespace
+
+Pairs pairs_of_sweep(const Options& options, const Machine& machine) {
+    Pairs result;
+    for (const int ranks : options.ranks.values) {
+        for (Problem problem : problems_of(options, ranks)) {
+            for (const bool in_place : forms_of(options, problem)) {
+                problem.in_place = in_place;
+                result.pairs.push_back(sweep_pair(options, machine, problem));
+            }
+        }
+    }
+    return result;
+}
+
+Pairs pairs_of_rows(const Options& options, const Machine& machine) {
+    RowPairs rows(options, machine);
+    for (const db::ReleaseRow& row : machine.loaded.rows)
+        rows.add(row);
+    return std::move(rows.result);
+}
+
+}  // namespace attune::tools::bench

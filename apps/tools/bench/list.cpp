@@ -1,0 +1,83 @@
+#include "apps/tools/bench/list.hpp"
+
+#include "apps/tools/bench/problems.hpp"
+#include "apps/tools/support/table.hpp"
+#include "collectives/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace attune::tools::bench {
+
+namespace {
+
+using collectives::Algorithm;
+using collectives::Constraints;
+
+std::vector<const Algorithm*> algorithms_of(const Options& options) {
+    std::vector<const Algorithm*> all;
+    for (const collectives::Collective collective : collectives_of(options)) {
+        for (const Algorithm* algorithm : collectives::algorithms_for(collective))
+            all.push_back(algorithm);
+    }
+    return all;
+}
+
+// Axes whose value an algorithm may be given; those of messages apply to all.
+std::vector<std::string> parameters_of(const Algorithm& algorithm) {
+    std::vector<std::string> names;
+    if (algorithm.constraints.segmentable) names.emplace_back("segment_bytes");
+    if (algorithm.constraints.splittable) names.emplace_back("channels");
+    for (const char* name : {"protocol", "inline_bytes", "staging_stores"})
+        names.emplace_back(name);
+    return names;
+}
+
+std::string constraints_text(const Constraints& constraints) {
+    std::vector<std::string> words;
+    if (constraints.minimum_ranks > 1) words.push_back(fmt::format("at least {} ranks", constraints.minimum_ranks));
+    if (constraints.power_of_two_ranks) words.emplace_back("power of two");
+    if (constraints.even_ranks) words.emplace_back("even ranks");
+    if (!constraints.in_place) words.emplace_back("out of place");
+    if (constraints.needs_buffered_sends) words.emplace_back("needs buffered sends");
+    return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
+std::string list_text(const Options& options) {
+    Table table({{"collective", Align::left},
+                 {"algorithm", Align::left},
+                 {"version", Align::right},
+                 {"constraints", Align::left},
+                 {"parameters", Align::left},
+                 {"aliases", Align::left}});
+    for (const Algorithm* algorithm : algorithms_of(options)) {
+        table.add_row({std::string(name_of(algorithm->collective)), std::string(algorithm->name), std::to_string(algorithm->version),
+                       constraints_text(algorithm->constraints), fmt::format("{}", fmt::join(parameters_of(*algorithm), " ")),
+                       fmt::format("{}", fmt::join(collectives::aliases_of(algorithm->collective, algorithm->name), " "))});
+    }
+    return table.text();
+}
+
+Json list_json(const Options& options) {
+    Json document = json_document("attune.list/1");
+    document["algorithms"] = Json::array();
+    for (const Algorithm* algorithm : algorithms_of(options)) {
+        const Constraints& limits = algorithm->constraints;
+        Json entry = {{"collective", name_of(algorithm->collective)}, {"algorithm", algorithm->name}, {"version", algorithm->version}};
+        entry["constraints"] = {{"minimum_ranks", limits.minimum_ranks},
+                                {"power_of_two_ranks", limits.power_of_two_ranks},
+                                {"even_ranks", limits.even_ranks},
+                                {"in_place", limits.in_place},
+                                {"needs_buffered_sends", limits.needs_buffered_sends}};
+        entry["parameters"] = parameters_of(*algorithm);
+        entry["aliases"] = collectives::aliases_of(algorithm->collective, algorithm->name);
+        entry["citation"] = algorithm->citation;
+        document["algorithms"].push_back(entry);
+    }
+    return document;
+}
+
+}  // namespace attune::tools::bench

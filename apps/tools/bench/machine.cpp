@@ -1,0 +1,100 @@
+#include "apps/tools/bench/machine.hpp"
+
+#include "apps/tools/bench/problems.hpp"
+#include "collectives/catalogue.hpp"
+#include "db/release.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "libcore/log.hpp"
+
+#include <exception>
+#include <optional>
+
+namespace attune::tools::bench {
+
+namespace {
+
+// The cut set of the first file in use; a file that went away meanwhile has none.
+profiler::PlacementCuts cuts_of(const db::Loaded& loaded) {
+    for (const db::LayerState& layer : loaded.layers) {
+        if (layer.state != "used") continue;
+        try {
+            const db::ReleaseContent content = db::read_release(layer.layer.path);
+            if (!content.cuts.empty()) return {content.cuts.back().upper_ns};
+        } catch (const std::exception&) {
+            // The loader has already said what is wrong with it.
+        }
+    }
+    return {};
+}
+
+core::Config settings_of(const Options& options) {
+    core::Config config;
+    for (const std::string& setting : options.settings) {
+        const std::size_t equals = setting.find('=');
+        if (equals == std::string::npos) {
+            throw core::Error(core::ErrorCode::usage, "--set '" + setting + "' has no '='; write for example --set segment_bytes=64K");
+        }
+        const std::string name = setting.substr(0, equals);
+        if (config.get(name)) throw core::Error(core::ErrorCode::usage, "--set gives " + name + " twice");
+        config.set(name, std::string_view(setting).substr(equals + 1));
+    }
+    return config;
+}
+
+}  // namespace
+
+Machine discover_machine(const Options& options) {
+    const core::Environment environment = core::read_environment();
+    Machine machine;
+    machine.topology = core::discover_topology();
+    if (environment.launch_cpus) machine.topology.allowed = core::CpuSet::parse(*environment.launch_cpus);
+    const db::Mode mode = environment.db_mode ? db::parse_mode(*environment.db_mode) : db::Mode::use;
+    machine.loaded = db::load(db::layers(environment, options.db.value_or("")), db::identity_of(machine.topology), mode);
+    if (machine.loaded.fatal_code != 0) throw core::Error(static_cast<core::ErrorCode>(machine.loaded.fatal_code), machine.loaded.fatal_message);
+    const core::Log log(core::LogLevel::warn, "attune-bench");
+    for (const std::string& warning : machine.loaded.warnings)
+        log.warn(warning);
+    machine.cuts = cuts_of(machine.loaded);
+    return machine;
+}
+
+collectives::ChooserFacts facts_of(const Machine& machine, const Options& options, int ranks) {
+    collectives::ChooserFacts facts;
+    facts.transport = options.transport;
+    facts.node_map = "1x" + std::to_string(ranks);
+    facts.binding = options.bind_to == "core" && !machine.oversubscribed(ranks) ? "bound" : "unbound";
+    facts.topology = machine.topology;
+    return facts;
+}
+
+collectives::ForcedChoices forced_choices(const Options& options) {
+    if (!forced(options)) {
+        const std::optional<std::string> force = core::read_environment().force;
+        return force && options.compare.empty() ? collectives::ForcedChoices::parse(*force) : collectives::ForcedChoices{};
+    }
+    const core::Config settings = settings_of(options);
+    collectives::ForcedChoices choices;
+    std::optional<core::Error> refused;
+    for (const collectives::Collective collective : collectives_of(options)) {
+        try {
+            core::Config config = settings;
+            if (!options.algorithm.empty()) config.set("algorithm", collectives::parse_algorithm(collective, options.algorithm));
+            choices.entries.emplace_back(collective, config);
+        } catch (const core::Error& error) {
+            // Said again, as the reason, in each row of this collective.
+            refused = error;
+            core::Config unknown = settings;
+            unknown.set("algorithm", options.algorithm);
+            choices.entries.emplace_back(collective, unknown);
+        }
+        if (refused && collectives_of(options).size() == 1) throw *refused;
+    }
+    return choices;
+}
+
+collectives::Chooser chooser_of(const Machine& machine, const Options& options, int ranks) {
+    return {facts_of(machine, options, ranks), machine.loaded.table, forced_choices(options)};
+}
+
+}  // namespace attune::tools::bench

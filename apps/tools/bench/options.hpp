@@ -1,0 +1,59 @@
+// What attune-bench was asked to do.
+#pragma once
+
+#include "apps/tools/support/options.hpp"
+#include "tuner/arena.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attune::tools::bench {
+
+struct Options {
+    std::vector<std::string> collectives;  // names, or "all"; empty = all where that makes sense
+    SizeRange sizes;
+    std::vector<std::string> counts;  // instead of sizes, when not empty
+    std::vector<std::string> dtypes = {"float32"};
+    std::vector<std::string> ops = {"sum"};
+    RootChoice roots;
+    std::string in_place = "both";
+
+    std::uint64_t warm_up = 5;
+    std::uint64_t iterations = 0;  // 0 = as many as fit the time of a row
+    std::string cache = "hot";
+    std::string mode = "synchronized";
+    bool check = false;
+
+    std::string algorithm;              // forced, with its parameters
+    std::vector<std::string> settings;  // "key=value"
+
+    RankList ranks;
+    std::string transport = "shm";
+    std::string bind_to = "core";
+    std::optional<std::string> db;
+    std::int64_t timeout_ns = 60'000'000'000;
+    std::uint64_t seed = 1;
+
+    bool list = false;
+    std::vector<std::string> compare;  // {"default", "tuned"} or empty
+    bool rows = false;
+    bool json = false;
+    bool csv = false;
+    bool quiet = false;
+    ColorMode color = ColorMode::automatic;
+};
+
+void add_options(CLI::App& app, Options& options);
+// Throws core::Error(usage) for options that contradict each other.
+void validate(const Options& options);
+
+bool forced(const Options& options) noexcept;
+tuner::CacheMode cache_mode(const Options& options);
+tuner::StartMode start_mode(const Options& options);
+tuner::TeamOptions team_options(const Options& options, int ranks);
+
+}  // namespace attune::tools::bench

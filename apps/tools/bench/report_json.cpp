@@ -1,0 +1,123 @@
+// attune.bench/1 and CSV.
+#include "apps/tools/bench/report.hpp"
+
+#include <fmt/format.h>
+
+namespace attune::tools::bench {
+
+namespace {
+
+bool proven(const collectives::Choice& choice) {
+    return choice.source == collectives::ChoiceSource::tuned && choice.match != collectives::Match::none;
+}
+
+std::string op_of(const collectives::Problem& problem) {
+    return collectives::reduces(problem.collective) ? std::string(core::name_of(problem.op)) : "none";
+}
+
+Json optional_text(const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json times_json(const Times& times) {
+    return {{"median", times.median_us}, {"ci_low", times.low_us}, {"ci_high", times.high_us},      {"min", times.minimum_us},
+            {"p95", times.p95_us},       {"p99", times.p99_us},    {"iterations", times.iterations}};
+}
+
+void add_measured(Json& json, const Cell& cell) {
+    const std::optional<double> none;
+    json["placement"] = optional_text(cell.placement);
+    json["launches"] = cell.times ? 1 : 0;
+    json["batch"] = cell.batch;
+    json["time_us"] = cell.times ? times_json(*cell.times) : Json(nullptr);
+    json["algbw_gbps"] = json_number(cell.times ? algorithm_bandwidth(cell.problem, cell.times->median_us) : none);
+    json["busbw_gbps"] = json_number(cell.times ? bus_bandwidth(cell.problem, cell.times->median_us) : none);
+    json["wrong"] = cell.wrong ? Json(*cell.wrong) : Json(nullptr);
+    json["reason"] = optional_text(cell.reason);
+}
+
+Json cell_json(const Cell& cell) {
+    const collectives::Problem& problem = cell.problem;
+    Json json = {{"collective", name_of(problem.collective)}, {"ranks", problem.ranks}, {"bytes", problem.bytes()}, {"count", problem.count},
+                 {"dtype", core::name_of(problem.dtype)},     {"op", op_of(problem)}};
+    json["root"] = collectives::is_rooted(problem.collective) ? Json(problem.root) : Json(nullptr);
+    json["in_place"] = problem.in_place;
+    json["buffers"] = "ordinary";
+    json["algorithm"] = optional_text(cell.choice.config.algorithm());
+    json["config"] = cell.choice.config.empty() ? Json(nullptr) : config_json(cell.choice.config);
+    json["source"] = name_of(cell.choice.source);
+    json["proven"] = proven(cell.choice);
+    json["match"] = name_of(cell.choice.match);
+    add_measured(json, cell);
+    return json;
+}
+
+}  // namespace
+
+Json config_json(const core::Config& config) {
+    Json json = Json::object();
+    for (const auto& [name, value] : config.entries()) {
+        const bool word = name == "algorithm" || name == "protocol" || name == "staging_stores";
+        json[name] = word ? Json(value) : Json(config.number(name, 0));
+    }
+    return json;
+}
+
+Json bench_json(const Options& options, const Machine& machine, const std::vector<Line>& lines) {
+    Json document = json_document("attune.bench/1", machine.topology);
+    const int ranks = options.ranks.values.front();
+    const bool one = options.ranks.values.size() == 1;  // else each result says its own
+    document["ranks"] = one ? Json(ranks) : Json(nullptr);
+    document["nodes"] = 1;
+    document["node_map"] = one ? Json("1x" + std::to_string(ranks)) : Json(nullptr);
+    document["transport"] = options.transport;
+    document["cache"] = options.cache;
+    document["mode"] = options.mode;
+    document["database"] = optional_text(machine.loaded.origin);
+    document["warnings"] = Json::array();
+    for (const int count : options.ranks.values) {
+        for (const std::string& warning : warnings_of(options, machine, count))
+            document["warnings"].push_back(warning);
+    }
+    document["results"] = Json::array();
+    for (const Line& line : lines) {
+        for (const Cell& cell : line.cells)
+            document["results"].push_back(cell_json(cell));
+    }
+    return document;
+}
+
+std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char letter : text)
+        quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+    return quoted + "\"";
+}
+
+std::string csv_titles() {
+    return "collective,ranks,bytes,count,dtype,op,root,in_place,algorithm,config,source,match,placement,median_us,ci_low_us,ci_high_us,min_us,p95_us,p99_us,"
+           "iterations,batch,algbw_gbps,busbw_gbps,wrong,reason\n";
+}
+
+std::string csv_text(const Line& line) {
+    std::string text;
+    const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : std::string(); };
+    for (const Cell& cell : line.cells) {
+        const collectives::Problem& p = cell.problem;
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", name_of(p.collective), p.ranks, p.bytes(), p.count, core::name_of(p.dtype), op_of(p),
+                            collectives::is_rooted(p.collective) ? std::to_string(p.root) : "", p.in_place ? "true" : "false", cell.choice.config.algorithm(),
+                            csv_field(cell.choice.config.text()), name_of(cell.choice.source), name_of(cell.choice.match), cell.placement);
+        if (cell.times) {
+            const Times& t = *cell.times;
+            text += fmt::format(",{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{}", t.median_us, t.low_us, t.high_us, t.minimum_us, t.p95_us, t.p99_us,
+                                t.iterations, cell.batch, number(algorithm_bandwidth(p, t.median_us)), number(bus_bandwidth(p, t.median_us)));
+        } else {
+            text += ",,,,,,,,,,";
+        }
+        text += fmt::format(",{},{}\n", cell.wrong ? std::to_string(*cell.wrong) : "", csv_field(cell.reason));
+    }
+    return text;
+}
+
+}  // namespace attune::tools::bench

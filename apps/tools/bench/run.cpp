@@ -1,0 +1,143 @@
+#include "apps/tools/bench/run.hpp"
+
+#include "apps/tools/bench/compare.hpp"
+#include "apps/tools/bench/compare_report.hpp"
+#include "apps/tools/bench/list.hpp"
+#include "apps/tools/bench/report.hpp"
+#include "apps/tools/support/interrupt.hpp"
+#include "apps/tools/support/progress.hpp"
+#include "collectives/bootstrap.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "tuner/arena_factory.hpp"
+
+#include <cstdio>
+#include <optional>
+
+#include <unistd.h>
+
+namespace attune::tools::bench {
+
+namespace {
+
+constexpr std::int64_t row_budget_ns = 60'000'000'000;
+constexpr std::int64_t sweep_budget_ns = 10'000'000'000;
+
+void print(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);  // a line appears when it is measured, also in a pipe
+}
+
+// Prints the sweep while it runs, or collects it for the JSON document.
+class SweepPrinter {
+public:
+    SweepPrinter(const Options& options, const Machine& machine) : options_(options), machine_(machine) {
+        if (options.csv) print(csv_titles());
+    }
+
+    void begin(int ranks) {
+        collective_.reset();
+        if (as_table()) print(header_text(options_, machine_, ranks));
+    }
+    void add(const Line& line) {
+        totals_.add(line);
+        if (options_.json) lines_.push_back(line);
+        if (options_.csv) print(csv_text(line));
+        if (!as_table()) return;
+        const collectives::Collective collective = line.cells.front().problem.collective;
+        if (collective_ != collective) print(titles_text(options_, collective));
+        collective_ = collective;
+        print(line_text(options_, line));
+    }
+    int end() {
+        const int code = totals_.exit_code();
+        if (options_.json) print_json(bench_json(options_, machine_, lines_));
+        if (as_table()) print(footer_text(options_, totals_));
+        return code;
+    }
+
+private:
+    bool as_table() const { return !options_.json && !options_.csv; }
+    const Options& options_;
+    const Machine& machine_;
+    Totals totals_;
+    std::vector<Line> lines_;
+    std::optional<collectives::Collective> collective_;
+};
+
+int run_sweep(const Options& options, const Machine& machine, Teams& teams) {
+    SweepPrinter printer(options, machine);
+    const InterruptGuard guard;
+    for (const int ranks : options.ranks.values) {
+        printer.begin(ranks);
+        sweep({options, machine, teams}, ranks, [&](const Line& line) {
+            printer.add(line);
+            if (guard.interrupted()) throw core::Error(core::ErrorCode::interrupted, "interrupted");
+        });
+    }
+    return printer.end();
+}
+
+void print_comparison(const Options& options, const Machine& machine, const Pairs& pairs) {
+    if (options.json) return print_json(compare_json(options, machine, pairs));
+    if (options.csv) return print(compare_csv(pairs));
+    const Paint paint(use_color(options.color, STDOUT_FILENO));
+    print(compare_text(pairs, paint) + summary_text(count_verdicts(pairs.pairs)));
+}
+
+int run_comparison(const Options& options, const Machine& machine, Teams& teams, bool in_job) {
+    Pairs pairs = options.rows ? pairs_of_rows(options, machine) : pairs_of_sweep(options, machine);
+    ProgressOptions how;
+    how.mode = progress_mode(options.quiet);
+    how.title = "comparing";
+    Progress progress(how);
+    const InterruptGuard guard;
+    CompareContext context{options, machine, teams, {}, {}, {}};
+    context.effort.relaunch = !in_job;
+    if (in_job) context.effort.launches = 1;
+    context.effort.budget_ns = options.rows ? row_budget_ns : sweep_budget_ns;
+    context.progress = [&](double fraction, const std::string& what) { progress.update(fraction, what); };
+    context.interrupted = [&] { return guard.interrupted(); };
+    measure_pairs(context, pairs.pairs);
+    progress.finish();
+    print_comparison(options, machine, pairs);
+    return exit_code(count_verdicts(pairs.pairs), options.rows);
+}
+
+int run_with(const Options& options, Teams& teams, bool in_job) {
+    const Machine machine = discover_machine(options);
+    return options.compare.empty() ? run_sweep(options, machine, teams) : run_comparison(options, machine, teams, in_job);
+}
+
+int run_as_job(const Options& options, const core::Environment& environment) {
+    if (options.rows) throw core::Error(core::ErrorCode::usage, "--rows needs fresh launches; run attune-bench without attune-run");
+    const int ranks = environment.ranks.value_or(1);
+    if (!environment.launch_fd) throw core::Error(core::ErrorCode::usage, "ATTUNE_RANK is set without ATTUNE_LAUNCH_FD; unset it or use attune-run");
+    const auto bootstrap = collectives::make_launcher_bootstrap(*environment.rank, ranks, *environment.launch_fd);
+    return tuner::run_in_job(*bootstrap, team_options(options, ranks), [&](tuner::Arena& arena) {
+        JobTeam team(arena, ranks);
+        return run_with(options, team, true);
+    });
+}
+
+int print_list(const Options& options) {
+    if (options.json) {
+        print_json(list_json(options));
+    } else {
+        print(list_text(options));
+    }
+    return 0;
+}
+
+}  // namespace
+
+int run(const Options& options) {
+    validate(options);
+    if (options.list) return print_list(options);
+    const core::Environment environment = core::read_environment();
+    if (environment.rank) return run_as_job(options, environment);
+    LaunchedTeams teams;
+    return run_with(options, teams, false);
+}
+
+}  // namespace attune::tools::bench
