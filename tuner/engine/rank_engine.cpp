@@ -27,8 +27,10 @@ Reply RankEngine::execute(const Command& command) noexcept {
         if (command.kind == CommandKind::load) load(command);
         if (command.kind == CommandKind::ping) ping(meeting_, reply);
         if (command.kind == CommandKind::check || command.kind == CommandKind::sample) {
-            const Candidate candidate{communicator_, work_.problem, config_of(work_, command.index), buffers_.value()};
-            command.kind == CommandKind::check ? check(candidate, meeting_, reply) : engine::sample(candidate, meeting_, command, reply);
+            const core::Config& config = config_of(work_, command.index);
+            const auto run = [&](const void* input, void* output) { communicator_.run(work_.problem, config, input, output); };
+            const Candidate candidate{work_.problem, buffers_.value(), run};
+            command.kind == CommandKind::check ? check(candidate, meeting_, reply) : sample(candidate, meeting_, command, reply);
         }
     } catch (const std::exception& error) {
         meeting_.give_up();

@@ -7,6 +7,7 @@
 #include "tuner/engine/meeting.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace attune::tuner::engine {
@@ -22,7 +23,6 @@ public:
 
 private:
     void load(const Command& command);
-    void sample(const Command& command, Reply& reply);
 
     collectives::Communicator& communicator_;
     Meeting& meeting_;
@@ -31,14 +31,11 @@ private:
     std::optional<BufferRing> buffers_;
 };
 
-// One candidate of the loaded work, as the parts of the engine call it.
+// One candidate of the loaded work, as the parts of the engine call it. `run` is one whole call of this rank.
 struct Candidate {
-    collectives::Communicator& communicator;
     const collectives::Problem& problem;
-    const core::Config& config;
     BufferRing& buffers;
-
-    void run(const BufferRing::Pair& pair) const { communicator.run(problem, config, pair.input, pair.output); }
+    std::function<void(const void* input, void* output)> run;
 };
 
 void check(const Candidate& candidate, Meeting& meeting, Reply& reply);

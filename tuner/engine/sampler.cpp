@@ -40,7 +40,8 @@ public:
 
     void calls(std::uint64_t count, bool acknowledged) {
         for (std::uint64_t call = 0; call < count; ++call) {
-            candidate_.run(next_pair());
+            const BufferRing::Pair pair = next_pair();
+            candidate_.run(pair.input, pair.output);
             ++turn_;
             if (acknowledged) acknowledge();
         }
