@@ -8,9 +8,9 @@ Program all_gather_one_shot(const Part& part) {
     const Slice own = part.whole(BufferId::input);
     builder.multicast(others(part), own);
     copy_own(builder, part, own, part.block(BufferId::output, part.rank));
-    for (int i = 1; i < part.ranks(); ++i) {
-        const Rank q = part.neighbor(-i);
-        builder.recv(q, part.block(BufferId::output, q));
+    // All ranks in one order: when each began with its neighbor, the multicasts would wait for each other in a circle once longer than the window.
+    for (Rank q = 0; q < part.ranks(); ++q) {
+        if (q != part.rank) builder.recv(q, part.block(BufferId::output, q));
     }
     builder.end_round();
     return builder.finish();

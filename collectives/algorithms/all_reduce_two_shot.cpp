@@ -28,9 +28,9 @@ Program gather_results(const Part& part) {
     Builder builder(part.rank);
     const Slice output = part.whole(BufferId::output);
     builder.multicast(others(part), balanced(output, part.ranks(), part.rank));
-    for (int i = 1; i < part.ranks(); ++i) {
-        const Rank q = part.neighbor(-i);
-        builder.recv(q, balanced(output, part.ranks(), q));
+    // All ranks in one order: when each began with its neighbor, the multicasts would wait for each other in a circle once longer than the window.
+    for (Rank q = 0; q < part.ranks(); ++q) {
+        if (q != part.rank) builder.recv(q, balanced(output, part.ranks(), q));
     }
     builder.end_round();
     return builder.finish();
