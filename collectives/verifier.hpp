@@ -5,6 +5,7 @@
 #include "collectives/plan.hpp"
 #include "collectives/schedule.hpp"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +19,21 @@ enum class SendModel : std::uint8_t {
     put_posted,  // the sender writes into the slice its receiver posted at call start, or when its turn comes
 };
 
-// Nothing when proved, else one line: rank, step, what is wrong. `schedules[r]` belongs to rank r. All four models, postcondition and agreement.
+// Keeps its memory between proofs; for many of them one after the other. Not thread-safe.
+class Verifier {
+public:
+    Verifier();
+    ~Verifier();
+    std::optional<std::string> refute(const Problem& problem, std::span<const Schedule> schedules);
+    std::optional<std::string> refute(const Problem& problem, std::span<const Plan> plans);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// Nothing when proved, else one line: rank, step, what is wrong. `schedules[r]` belongs to rank r. All four models, postcondition and agreement. Throws Error(usage)
+// when the ranks' buffers together exceed 2^26 elements.
 std::optional<std::string> refute(const Problem& problem, std::span<const Schedule> schedules);
 std::optional<std::string> refute(const Problem& problem, std::span<const Plan> plans);
 

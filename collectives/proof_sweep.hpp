@@ -1,0 +1,61 @@
+// Proves an algorithm over ranks, roots, counts, segments, channels, in and out of place, as authored and as compiled.
+#pragma once
+
+#include "collectives/catalogue.hpp"
+#include "collectives/verifier.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attune::collectives {
+
+struct SweepOptions {
+    std::vector<int> ranks;
+    std::function<std::vector<int>(int ranks)> roots;  // of rooted collectives; the others have root 0
+    core::Config pinned;                               // segment_bytes, channels and inline_bytes fix what would be swept; other axes must apply
+    std::function<bool()> stop;                        // asked between proofs; may be empty
+};
+
+// One proof: (algorithm, ranks, root, config), the schedules and the plans compiled from them.
+struct ProofFailure {
+    Collective collective;
+    std::string algorithm;
+    int ranks = 0;
+    int root = 0;
+    std::string config;  // "count=7,in_place=no,segment_elements=3,channels=2"
+    std::string reason;  // "schedule: rank 3 step 5 ..." or "plan: rank 3 operation 2 ..."
+};
+
+struct SweepResult {
+    std::uint64_t proved = 0;
+    std::vector<ProofFailure> failures;
+    std::vector<std::string> skipped;  // "3 ranks: needs a power of two of ranks": a constraint not met is an ordinary answer
+    bool stopped = false;
+};
+
+class ProofSweep {
+public:
+    explicit ProofSweep(SweepOptions options) : options_(std::move(options)) {}
+    SweepResult run(const Algorithm& algorithm);
+
+private:
+    void run_problem(const Algorithm& algorithm, const Problem& problem, SweepResult& result);
+    void prove(const Algorithm& algorithm, const Problem& problem, const Cut& cut, SweepResult& result);
+    std::string refute_both(const Algorithm& algorithm, const Problem& problem, const Cut& cut);
+
+    SweepOptions options_;
+    Verifier verifier_;
+    std::vector<Schedule> schedules_;
+    std::vector<Plan> plans_;
+};
+
+// Counts 0, 1, p - 1, p + 1 and a prime, ascending: the smallest above 6p + 12 where the vector is cut (6 parts of at least p elements), 13 where each
+// rank's block is. Only 0 for a barrier.
+std::vector<std::uint64_t> sweep_counts(Collective collective, int ranks);
+// One segment, and three of which the last is shorter, on one and on two channels; cuts that a count makes equal to another are left out.
+std::vector<Cut> sweep_cuts(const Algorithm& algorithm, std::uint64_t count);
+
+}  // namespace attune::collectives
