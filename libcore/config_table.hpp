@@ -21,13 +21,13 @@ struct TableRow {
     std::uint64_t low_bytes = 0;
     std::uint64_t high_bytes = 0;
     Config config;
-    Config default_config;             // the full default this row was proven against
+    Config default_config;  // the full default this row was proven against
     std::uint32_t default_version = 0;
     std::uint32_t algorithm_version = 0;
-    std::string instruction_set;       // "avx512", "avx2", "generic": needed to reproduce the proof
-    double default_ns = 0;             // median time of the default and of the config when proven
+    std::string instruction_set;  // "avx512", "avx2", "generic": needed to reproduce the proof
+    double default_ns = 0;        // median time of the default and of the config when proven
     double best_ns = 0;
-    double gain = 1;                   // default / tuned, with its 99 % interval
+    double gain = 1;  // default / tuned, with its 99 % interval
     double gain_low = 1;
     double gain_high = 1;
 

@@ -10,18 +10,18 @@ namespace attune::core {
 
 // Values as given, absent when unset or empty. Parsed by who uses them.
 struct Environment {
-    std::optional<std::string> db;           // ATTUNE_DB, colon list
-    std::optional<std::string> db_mode;      // ATTUNE_DB_MODE: use off require
-    std::optional<std::string> min_grade;    // ATTUNE_DB_MIN_GRADE
-    std::optional<std::string> force;        // ATTUNE_FORCE
-    std::optional<std::string> check;        // ATTUNE_CHECK
-    std::optional<std::string> timeout;      // ATTUNE_TIMEOUT
-    std::optional<std::string> transport;    // ATTUNE_TRANSPORT
-    std::optional<std::string> trace;        // ATTUNE_TRACE
-    std::optional<std::string> log;          // ATTUNE_LOG: error warn info debug
+    std::optional<std::string> db;         // ATTUNE_DB, colon list
+    std::optional<std::string> db_mode;    // ATTUNE_DB_MODE: use off require
+    std::optional<std::string> min_grade;  // ATTUNE_DB_MIN_GRADE
+    std::optional<std::string> force;      // ATTUNE_FORCE
+    std::optional<std::string> check;      // ATTUNE_CHECK
+    std::optional<std::string> timeout;    // ATTUNE_TIMEOUT
+    std::optional<std::string> transport;  // ATTUNE_TRANSPORT
+    std::optional<std::string> trace;      // ATTUNE_TRACE
+    std::optional<std::string> log;        // ATTUNE_LOG: error warn info debug
     std::optional<std::string> xdg_data_home;
     std::optional<std::string> home;
-    bool no_color = false;                   // NO_COLOR set and not empty, or TERM=dumb
+    bool no_color = false;  // NO_COLOR set and not empty, or TERM=dumb
 
     // Set by our launcher only.
     std::optional<int> rank;                 // ATTUNE_RANK

@@ -10,9 +10,9 @@ namespace attune::core {
 // fields in the order below. Fields never contain '/'.
 struct Key {
     std::string target = "collective";
-    std::string collective;           // or a kernel's name
-    std::string dtype_class;          // "bytes" for data movement, else the dtype's name
-    std::string op;                   // "none" for data movement
+    std::string collective;   // or a kernel's name
+    std::string dtype_class;  // "bytes" for data movement, else the dtype's name
+    std::string op;           // "none" for data movement
     int ranks = 0;
     std::string node_map;             // canonical text: "1x4", "2,2,1:cyclic"
     std::string root_class = "none";  // "none", "any" (proven at 0 and p-1) or the root
@@ -21,7 +21,7 @@ struct Key {
     std::string buffers = "ordinary";
     std::string determinism = "run";
     std::string objective = "latency";
-    std::string binding = "bound";    // "bound" or "unbound"
+    std::string binding = "bound";  // "bound" or "unbound"
 
     std::string text() const;
     static Key parse(std::string_view text);  // throws Error(failure) for anything text() cannot produce

@@ -16,7 +16,7 @@ struct CpuSet {
     static CpuSet parse(std::string_view text);
     friend bool operator==(const CpuSet&, const CpuSet&) = default;
 };
-CpuSet allowed_cpus();                    // of this process now
+CpuSet allowed_cpus();                      // of this process now
 void bind_this_process(const CpuSet& set);  // throws Error(failure) naming the set
 void bind_this_thread(int cpu);
 
