@@ -11,8 +11,9 @@
 
 #include <sys/stat.h>
 
-#include <cstring>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 namespace attune::db {
@@ -238,6 +239,19 @@ std::vector<std::pair<std::string, std::string>> Journal::context(const Identity
         out.emplace_back(std::move(name), query.text());
     }
     return out;
+}
+
+bool is_journal(const std::string& path) {
+    constexpr std::size_t header_bytes = 100, id_at = 68;  // https://sqlite.org/fileformat.html 1.3
+    std::array<unsigned char, header_bytes> header{};
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+    std::ifstream file(path, std::ios::binary);
+    if (!file.read(reinterpret_cast<char*>(header.data()), header.size())) return false;
+    std::int64_t id = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        id = id << 8 | header[id_at + i];
+    return id == journal_application_id;
 }
 
 std::string journal_path_of(const std::string& release_path) {

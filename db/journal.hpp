@@ -74,6 +74,9 @@ private:
     std::unique_ptr<State> state_;
 };
 
+// Whether the file says of itself that it is a journal; false for anything that cannot be read.
+bool is_journal(const std::string& path);
+
 // "x.attune.db" -> "x.attune.journal", same folder.
 std::string journal_path_of(const std::string& release_path);
 

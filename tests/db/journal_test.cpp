@@ -353,6 +353,16 @@ TEST(Journal, RefusesValuesThatItCouldNotReadBack) {
     EXPECT_GT(journal.record(test::trial()), 0);  // and goes on
 }
 
+TEST(Journal, IsToldFromOtherFiles) {
+    const Folder folder;
+    (void)Journal::open(folder.file("a.journal"), test::machine(), {});
+    write_release(folder.file("a.db"), test::content());
+    test::write_bytes(folder.file("short"), std::vector<std::byte>(50));
+    EXPECT_TRUE(is_journal(folder.file("a.journal")));
+    for (const std::string& other : {folder.file("a.db"), folder.file("short"), folder.file("missing"), folder.path()})
+        EXPECT_FALSE(is_journal(other)) << other;
+}
+
 TEST(Journal, PathFollowsTheRelease) {
     EXPECT_EQ(journal_path_of("/a/x.attune.db"), "/a/x.attune.journal");
     EXPECT_EQ(journal_path_of("attune.db"), "attune.journal");

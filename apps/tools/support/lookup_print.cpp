@@ -1,5 +1,7 @@
 // How attune-lookup's answer looks, for people and as JSON.
 #include "apps/tools/support/lookup_answer.hpp"
+
+#include "apps/tools/support/database.hpp"
 #include "apps/tools/support/row_text.hpp"
 #include "apps/tools/support/table.hpp"
 #include "libcore/units.hpp"
@@ -42,21 +44,7 @@ std::string match_text(const LookupAnswer& answer) {
     return fmt::format("nearest: a row for {}, distance {:.2f}, is shown but not used", interval_text(row), near.distance);
 }
 
-// Titles, then the identity stored with the row that won, or else the nearest one of a layer, beside this machine's.
-std::string identity_text(const db::Identity& stored, const db::Identity& current, const std::string& title) {
-    Table table({{title, Align::left}, {"stored", Align::left}, {"here", Align::left}, {"", Align::left}});
-    const auto differing = db::differences(stored, current);
-    const auto value_here = [&current](const std::string& name) {
-        const auto found = std::ranges::find(current.fields, name, &std::pair<std::string, std::string>::first);
-        return found == current.fields.end() ? std::string("absent") : found->second;
-    };
-    for (const auto& [name, value] : stored.fields) {
-        const bool differs = std::ranges::find(differing, name, &db::FieldDifference::name) != differing.end();
-        table.add_row({name, value, value_here(name), differs ? "<- differs" : ""});
-    }
-    return table.text();
-}
-
+// The identity stored with the row that won, or else the nearest one of each layer, beside this machine's.
 std::string identities_text(const LookupAnswer& answer) {
     if (const db::ReleaseRow* row = winner(answer)) return identity_text(row->identity, answer.identity, "identity of the row") + "\n";
     std::string out;

@@ -1,0 +1,60 @@
+// The database as attune-db shows it: layers, rows of all of them, files checked.
+#pragma once
+
+#include "apps/tools/support/json.hpp"
+#include "apps/tools/support/machine.hpp"
+#include "db/lookup.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attune::tools {
+
+// What every subcommand looks at.
+struct DatabaseView {
+    Machine machine;
+    db::Loaded loaded;
+    std::string release;  // where publishing writes: the first layer's file
+    std::string journal;
+};
+DatabaseView view_database(const core::Environment& environment, const std::optional<std::string>& release, const std::optional<std::string>& journal);
+
+// One row of a layer, of any machine.
+struct ListedRow {
+    db::ReleaseRow row;
+    std::string file;
+    bool here = false;  // this machine's
+};
+// Rows of all readable layers; those that a job on this machine would see come as they are overlaid.
+std::vector<ListedRow> rows_here(const DatabaseView& view);
+std::vector<ListedRow> rows_anywhere(const DatabaseView& view);
+
+// attune-db where
+std::string where_text(const DatabaseView& view);
+Json where_json(const DatabaseView& view);
+// attune-db list
+std::string list_text(const std::vector<ListedRow>& rows);
+Json list_json(const std::vector<ListedRow>& rows);
+// attune-db show: rows whose id starts with, or whose key is, `wanted`. Throws Error(not_found).
+std::vector<ListedRow> find_rows(const DatabaseView& view, const std::string& wanted);
+std::string show_text(const std::vector<ListedRow>& rows, const db::Identity& current);
+Json show_json(const std::vector<ListedRow>& rows, const db::Identity& current);
+
+// attune-db verify: releases and journals.
+struct FileCheck {
+    std::string file;
+    std::string kind;    // "release" or "journal"
+    int code = 0;        // 0, 3 no such file, 4 damaged
+    std::string reason;  // what it holds, or what is wrong
+    std::size_t rows = 0;
+};
+FileCheck check_file(const std::string& path);
+// Existing files among the layers and the journal.
+std::vector<std::string> files_in_use(const DatabaseView& view);
+Json verify_json(const std::vector<FileCheck>& checks);
+
+// Name, stored and current value of every field; the last column marks differences.
+std::string identity_text(const db::Identity& stored, const db::Identity& current, const std::string& title);
+
+}  // namespace attune::tools
