@@ -84,6 +84,8 @@ void Hub::read(Rank rank) {
 void Hub::accept(Rank rank, Packet packet) {
     Seat& seat = seats_[static_cast<std::size_t>(rank)];
     const PacketHeader& header = packet.header;
+    // The first contribution names the exchange: ranks that make a second bootstrap all start from 0 again.
+    if (arrived_ == 0) sequence_ = header.sequence;
     const bool right =
         header.kind == PacketKind::contribute && header.rank == rank && header.size == static_cast<int>(seats_.size()) && header.sequence == sequence_;
     seat.waiting = true;
@@ -156,7 +158,6 @@ void Hub::finish_round_when_delivered() {
     for (Seat& seat : seats_)
         seat.contributed = false;
     arrived_ = 0;
-    ++sequence_;
 }
 
 }  // namespace attune::collectives

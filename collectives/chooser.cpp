@@ -24,8 +24,9 @@ using Reason = std::optional<std::string>;
 Reason lacks_instructions(const core::TableRow& row, std::string_view available) {
     const auto needed = std::ranges::find(instruction_sets, row.instruction_set);
     if (needed == instruction_sets.end()) return fmt::format("unknown instruction set '{}'", row.instruction_set);
-    const auto ours = std::ranges::find(instruction_sets, available);
-    if (ours == instruction_sets.end() || needed <= ours) return {};
+    auto ours = std::ranges::find(instruction_sets, available);
+    if (ours == instruction_sets.end()) ours = instruction_sets.begin();  // whatever it is, it runs the generic kernels
+    if (needed <= ours) return {};
     return fmt::format("needs {}, but a rank has only {}", row.instruction_set, available);
 }
 

@@ -80,6 +80,11 @@ TEST_P(Exchange, GivesEveryRankAllBytesAndDescriptorsInRankOrder) {
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, Exchange, testing::Values(1, 2, 3, 5, 8, 17, 64));
 
+TEST(LauncherTest, ASecondBootstrapUsesTheSameSocket) {
+    Team team = Team::launch(options_for(3, "twice"));
+    EXPECT_EQ(team.wait(), 0);
+}
+
 TEST(LauncherTest, SixtyFourRanksFitInto1024Descriptors) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -68,6 +68,14 @@ int exchange(Context& context) {
     return 0;
 }
 
+// Two bootstraps after each other over one socket, as two communicators need them.
+int twice(Context& context) {
+    const int first = exchange(context);
+    const core::Environment environment = core::read_environment();
+    context.bootstrap = collectives::make_launcher_bootstrap(context.bootstrap->rank(), context.bootstrap->size(), *environment.launch_fd);
+    return first != 0 ? first : exchange(context);
+}
+
 // The chosen rank dies before the second exchange; the others must hear it within a second.
 int death(Context& context) {
     context.bootstrap->all_gather({}, {});
@@ -163,11 +171,17 @@ int show(Context& context) {
 
 int run(const std::string& mode, Context& context) {
     const std::map<std::string, int (*)(Context&)> modes = {
-        {"exchange", exchange},   {"death", death},
-        {"disagree", disagree},   {"fail", fail_with},
-        {"kill_self", kill_self}, {"stubborn", stubborn},
-        {"converse", converse},   {"wait_for_signal", wait_for_signal},
-        {"show", show},           {"close_socket", close_socket},
+        {"exchange", exchange},
+        {"twice", twice},
+        {"death", death},
+        {"disagree", disagree},
+        {"fail", fail_with},
+        {"kill_self", kill_self},
+        {"stubborn", stubborn},
+        {"converse", converse},
+        {"wait_for_signal", wait_for_signal},
+        {"show", show},
+        {"close_socket", close_socket},
     };
     const auto found = modes.find(mode);
     return found == modes.end() ? 2 : found->second(context);
