@@ -1,0 +1,126 @@
+// A rank of a communicator of processes: `communicator_program MODE [ARGUMENT]`. Exit 0 = as expected.
+#include "collectives/communicator.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "tests/support/communicator_cases.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+// Counts what this program allocates, to show that repeated calls do not.
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace {
+
+using namespace attune;
+using collectives::Collective;
+using collectives::Communicator;
+using collectives::Problem;
+
+struct Context {
+    Communicator& team;
+    std::string argument;
+};
+
+int complain(const std::string& what, int code) {
+    std::fprintf(stderr, "%s\n", what.c_str());
+    return code;
+}
+
+int cases(Context& context) {
+    const auto p = static_cast<std::uint64_t>(context.team.size());
+    const std::vector<std::uint64_t> counts = {0, 1, p - 1, p + 1, 1009, 40'003};
+    const std::string wrong = test::run_cases(context.team, counts);
+    return wrong.empty() ? 0 : complain(wrong, 10);
+}
+
+// The argument is the hash that threads computed.
+int hash(Context& context) {
+    const std::string ours = std::to_string(test::hash_of_rounding_results(context.team));
+    return ours == context.argument ? 0 : complain("hash " + ours + " instead of " + context.argument, 11);
+}
+
+int repeated_calls(Context& context) {
+    std::vector<float> input(1000, 1), output(1000);
+    Problem small, large;
+    small.count = 2;
+    large.count = 1000;
+    Problem barrier;
+    barrier.collective = Collective::barrier;
+    const auto once = [&] {
+        context.team.run(small, input.data(), output.data());
+        context.team.run(large, input.data(), output.data());
+        context.team.run(barrier, nullptr, nullptr);
+    };
+    for (int i = 0; i < 10; ++i)
+        once();
+    const std::uint64_t before = allocations;
+    for (int i = 0; i < 1000; ++i)
+        once();
+    const std::uint64_t made = allocations - before;
+    return made == 0 ? 0 : complain(std::to_string(made) + " allocations in 3000 repeated calls", 12);
+}
+
+// Rank `argument` dies; the others must hear it, named, instead of waiting.
+int death(Context& context) {
+    std::vector<float> input(10, 1), output(10);
+    Problem problem;
+    problem.count = 10;
+    context.team.run(problem, input.data(), output.data());
+    const int victim = std::stoi(context.argument);
+    if (context.team.rank() == victim) ::raise(SIGKILL);
+    try {
+        while (true)
+            context.team.run(problem, input.data(), output.data());
+    } catch (const core::Error& error) {
+        return std::strstr(error.what(), ("rank " + context.argument).c_str()) != nullptr ? 0 : complain(error.what(), 13);
+    }
+}
+
+int bound(Context& context) {
+    return context.team.chooser().facts().binding == context.argument ? 0 : 14;
+}
+
+int run(const std::string& mode, Context& context) {
+    const std::map<std::string, int (*)(Context&)> modes = {
+        {"cases", cases}, {"hash", hash}, {"repeated_calls", repeated_calls}, {"death", death}, {"bound", bound}};
+    const auto found = modes.find(mode);
+    return found == modes.end() ? 2 : found->second(context);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const core::Environment environment = core::read_environment();
+        if (argc < 2 || !environment.rank || !environment.ranks || !environment.launch_fd) return 2;
+        const auto bootstrap = collectives::make_launcher_bootstrap(*environment.rank, *environment.ranks, *environment.launch_fd);
+        Communicator team(*bootstrap, collectives::CommunicatorOptions());
+        Context context{team, argc > 2 ? argv[2] : ""};
+        return run(argv[1], context);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "communicator_program: %s\n", error.what());
+        return 1;
+    }
+}
