@@ -1,0 +1,104 @@
+// The exported side: internal errors become attune::Error at this boundary.
+#include "apps/runtime/job.hpp"
+#include "libcore/error.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace attune {
+
+namespace {
+
+template <class Action>
+auto translated(const Action& action) -> decltype(action()) {
+    try {
+        return action();
+    } catch (const core::Error& error) {
+        throw Error(error.exit_code(), error.what());
+    } catch (const std::bad_alloc&) {
+        throw Error(1, "out of memory");
+    }
+}
+
+}  // namespace
+
+Request::Request(std::shared_ptr<detail::Job> job, std::uint64_t ticket) noexcept : job_(std::move(job)), ticket_(ticket) {}
+Request::Request(Request&& other) noexcept : job_(std::move(other.job_)), ticket_(std::exchange(other.ticket_, 0)) {}
+
+Request& Request::operator=(Request&& other) noexcept {
+    if (this == &other) return *this;
+    finish();
+    job_ = std::move(other.job_);
+    ticket_ = std::exchange(other.ticket_, 0);
+    return *this;
+}
+
+Request::~Request() {
+    finish();
+}
+
+// The buffers may be gone after this, so the call must be over. While an exception unwinds the stack the others may never come: then it is left.
+void Request::finish() noexcept {
+    if (!job_ || std::uncaught_exceptions() > 0) return;
+    try {
+        wait();
+    } catch (const std::exception&) {
+        // A failed communicator says so again at the next call.
+    }
+}
+
+bool Request::done() {
+    if (!job_) return true;
+    const bool done = translated([&] { return job_->team->done({ticket_}); });
+    if (done) job_.reset();
+    return done;
+}
+
+void Request::wait() {
+    if (!job_) return;
+    const std::shared_ptr<detail::Job> job = std::move(job_);
+    translated([&] { job->team->wait({ticket_}); });
+}
+
+Communicator::Communicator(const Options& options) : job_(translated([&] { return detail::open_job(options); })) {}
+Communicator::~Communicator() = default;
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+
+int Communicator::rank() const noexcept {
+    return job_->team->rank();
+}
+int Communicator::size() const noexcept {
+    return job_->team->size();
+}
+
+Request Communicator::start(const Call& call, const void* input, void* output) {
+    const collectives::Ticket ticket = translated([&] { return job_->team->start(detail::problem_of(call), input, output); });
+    return Request(job_, ticket.call);
+}
+
+void Communicator::run(const Call& call, const void* input, void* output) {
+    translated([&] { job_->team->run(detail::problem_of(call), input, output); });
+}
+
+Explanation Communicator::explain(const Call& call) const {
+    const collectives::Choice choice = translated([&] { return job_->team->choice(detail::problem_of(call)); });
+    Explanation explanation;
+    explanation.config = choice.config.text();
+    explanation.algorithm = choice.config.algorithm();
+    explanation.source = name_of(choice.source);
+    explanation.match = name_of(choice.match);
+    explanation.reason = choice.reason;
+    explanation.gain = choice.gain;
+    if (choice.row) explanation.row = static_cast<long>(*choice.row);
+    return explanation;
+}
+
+std::string Communicator::summary() const {
+    return detail::summarize(job_->team->statistics(), size());
+}
+std::string Communicator::table_origin() const {
+    return job_->team->table_origin();
+}
+
+}  // namespace attune

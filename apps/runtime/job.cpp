@@ -1,0 +1,127 @@
+#include "apps/runtime/job.hpp"
+
+#include "db/fingerprint.hpp"
+#include "db/lookup.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "libcore/units.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include <unistd.h>
+
+namespace attune::detail {
+
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+std::string first_of(const std::string& option, const std::optional<std::string>& variable, const char* otherwise) {
+    return option.empty() ? variable.value_or(otherwise) : option;
+}
+
+bool parse_switch(const char* name, const std::string& text) {
+    if (text == "0" || text == "1") return text == "1";
+    throw Error(ErrorCode::usage, fmt::format("{}='{}' is neither 0 nor 1", name, text));
+}
+
+// Our launcher's variables come together or not at all.
+std::unique_ptr<collectives::Bootstrap> make_bootstrap(const core::Environment& environment) {
+    if (environment.rank && environment.ranks && environment.launch_fd)
+        return collectives::make_launcher_bootstrap(*environment.rank, *environment.ranks, *environment.launch_fd);
+    if (environment.rank || environment.ranks || environment.launch_fd)
+        throw Error(ErrorCode::usage, "only some of ATTUNE_RANK, ATTUNE_RANKS and ATTUNE_LAUNCH_FD are set; they are set together by attune-run");
+    return std::move(collectives::make_local_bootstraps(1).front());
+}
+
+// The one place where the database meets the collectives: rank 0 reads the layers for this machine's identity.
+collectives::TableSource table_source(const core::Environment& environment, const Options& options, const core::Topology& topology) {
+    const db::Mode mode = db::parse_mode(first_of(options.mode, environment.db_mode, "use"));
+    if (mode == db::Mode::off) return {};
+    return [layers = db::layers(environment, options.database), identity = db::identity_of(topology), mode] {
+        db::Loaded loaded = db::load(layers, identity, mode);
+        return collectives::TableResult{std::move(loaded.table), std::move(loaded.origin), std::move(loaded.warnings), loaded.fatal_code,
+                                        std::move(loaded.fatal_message)};
+    };
+}
+
+// Identity counts the launcher's CPUs, not the one this rank is bound to.
+core::Topology machine(const std::optional<core::CpuSet>& launch_cpus) {
+    core::Topology topology = core::discover_topology();
+    if (launch_cpus) topology.allowed = *launch_cpus;
+    return topology;
+}
+
+collectives::CommunicatorOptions communicator_options(const core::Environment& environment, const Options& options, const Job& job) {
+    collectives::CommunicatorOptions result;
+    result.transport = environment.transport.value_or("shm");
+    result.forced = collectives::ForcedChoices::parse(first_of(options.force, environment.force, ""));
+    result.check_calls = parse_switch("ATTUNE_CHECK", environment.check.value_or("0"));
+    if (environment.timeout) result.execution.timeout_ns = core::parse_duration_ns(*environment.timeout);
+    if (environment.launch_cpus) result.launch_cpus = core::CpuSet::parse(*environment.launch_cpus);
+    result.log = job.log;
+    result.trace = job.trace.get();
+    db::parse_mode(first_of(options.mode, environment.db_mode, "use"));  // a wrong word is an error on every rank
+    if (job.bootstrap->rank() != 0) return result;
+    result.topology = machine(result.launch_cpus);
+    result.table_source = table_source(environment, options, *result.topology);
+    return result;
+}
+
+// One file per rank: "trace.json" becomes "trace.json.0".
+std::unique_ptr<core::TraceSink> open_trace(const std::optional<std::string>& path, int rank) {
+    if (!path) return nullptr;
+    return core::open_trace_file(fmt::format("{}.{}", *path, rank), static_cast<int>(::getpid()));
+}
+
+}  // namespace
+
+Job::~Job() {
+    if (!team || team->rank() != 0 || log.level() < core::LogLevel::info) return;
+    try {
+        log.info(summarize(team->statistics(), team->size()));
+    } catch (const std::exception&) {
+        // The job's own end matters more than its summary.
+    }
+}
+
+std::shared_ptr<Job> open_job(const Options& options) {
+    const core::Environment environment = core::read_environment();
+    const auto job = std::make_shared<Job>();
+    job->log = core::Log(core::parse_log_level(first_of(options.log, environment.log, "warn")));
+    job->bootstrap = make_bootstrap(environment);
+    if (job->bootstrap->rank() == 0)
+        for (const std::string& line : core::unknown_variables())
+            job->log.warn(line);
+    job->trace = open_trace(environment.trace, job->bootstrap->rank());
+    job->team = std::make_unique<collectives::Communicator>(*job->bootstrap, communicator_options(environment, options, *job));
+    return job;
+}
+
+// The public enumerations are the internal ones under names without third-party includes.
+template <class Public, class Internal>
+constexpr bool same(Public a, Internal b) {
+    return static_cast<int>(a) == static_cast<int>(b);
+}
+static_assert(same(Collective::all_reduce, collectives::Collective::all_reduce) && same(Collective::all_gather, collectives::Collective::all_gather) &&
+              same(Collective::reduce_scatter, collectives::Collective::reduce_scatter) && same(Collective::broadcast, collectives::Collective::broadcast) &&
+              same(Collective::barrier, collectives::Collective::barrier));
+static_assert(same(DType::float32, core::DType::float32) && same(DType::float64, core::DType::float64) && same(DType::int32, core::DType::int32) &&
+              same(DType::int64, core::DType::int64));
+static_assert(same(Op::sum, core::Op::sum) && same(Op::prod, core::Op::prod) && same(Op::min, core::Op::min) && same(Op::max, core::Op::max));
+
+collectives::Problem problem_of(const Call& call) {
+    collectives::Problem problem;
+    problem.collective = static_cast<collectives::Collective>(call.collective);
+    problem.count = call.count;
+    problem.dtype = static_cast<core::DType>(call.dtype);
+    problem.op = static_cast<core::Op>(call.op);
+    problem.root = call.root;
+    problem.in_place = call.in_place;
+    return problem;
+}
+
+}  // namespace attune::detail

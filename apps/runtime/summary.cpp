@@ -1,0 +1,60 @@
+// The one line at the end of a job.
+#include "apps/runtime/job.hpp"
+#include "libcore/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace attune::detail {
+
+namespace {
+
+using collectives::CallStatistics;
+using ProblemTime = CallStatistics::Problem_time;
+
+std::string shares(const CallStatistics& statistics) {
+    const auto percent = [&](std::uint64_t part) {
+        return 100.0 * static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(statistics.calls, 1));
+    };
+    return fmt::format("{} calls: {:.0f} % exact, {:.0f} % interval, {:.0f} % default, {:.0f} % forced", statistics.calls, percent(statistics.exact),
+                       percent(statistics.interval), percent(statistics.none), percent(statistics.forced));
+}
+
+std::string describe(const ProblemTime& entry) {
+    const collectives::Problem& problem = entry.problem;
+    std::string text(name_of(problem.collective));
+    if (problem.collective != collectives::Collective::barrier)
+        text += fmt::format(" {} {}", core::format_bytes(problem.bytes()), core::name_of(problem.dtype));
+    if (reduces(problem.collective)) text += fmt::format(" {}", core::name_of(problem.op));
+    return text + fmt::format(" ({} calls, {})", entry.calls, core::format_time_us(entry.total_us));
+}
+
+std::string command_for(const std::vector<ProblemTime>& costliest, int ranks) {
+    std::uint64_t low = std::numeric_limits<std::uint64_t>::max(), high = 0;
+    std::set<std::string> names;
+    for (const ProblemTime& entry : costliest) {
+        names.emplace(name_of(entry.problem.collective));
+        if (entry.problem.collective == collectives::Collective::barrier) continue;
+        low = std::min(low, entry.problem.bytes());
+        high = std::max(high, entry.problem.bytes());
+    }
+    const std::string sizes = high == 0 ? "" : fmt::format(" -b {} -e {}", core::compact_bytes(low), core::compact_bytes(high));
+    return fmt::format("attune-tune {} -n {}{}", fmt::join(names, " "), ranks, sizes);
+}
+
+}  // namespace
+
+std::string summarize(const CallStatistics& statistics, int ranks) {
+    std::string text = shares(statistics);
+    const std::vector<ProblemTime>& costliest = statistics.costliest_on_default;
+    if (costliest.empty()) return text;
+    std::vector<std::string> parts;
+    for (const ProblemTime& entry : costliest)
+        parts.push_back(describe(entry));
+    return text + fmt::format("; costliest on the default: {}; to tune: {}", fmt::join(parts, ", "), command_for(costliest, ranks));
+}
+
+}  // namespace attune::detail
