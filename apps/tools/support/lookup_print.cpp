@@ -77,7 +77,7 @@ std::string near_text(const LookupAnswer& answer) {
 }
 
 Json layer_json(const db::LayerState& state) {
-    return {{"layer", state.layer.name}, {"path", state.layer.path}, {"state", state.state}, {"reason", state.reason}, {"rows", state.rows}};
+    return {{"layer", state.layer.name}, {"file", state.layer.path}, {"state", state.state}, {"reason", state.reason}, {"rows", state.rows}};
 }
 
 Json query_json(const LookupAnswer& answer) {
