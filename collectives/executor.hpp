@@ -35,7 +35,7 @@ public:
     // must live until the call is done. When the slot is busy, all calls are progressed until it is free. Throws Error(failure): dead rank,
     // mismatched call (both ranks and both calls named), abort by another rank, timeout.
     Ticket start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text);
-    bool done(Ticket ticket);      // progresses all calls; true when this one is complete
+    bool done(Ticket ticket);  // progresses all calls; true when this one is complete
     void wait(Ticket ticket);
     void wait_all();
 

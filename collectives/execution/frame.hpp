@@ -15,6 +15,7 @@ struct Frame {
     std::array<std::byte*, 3> memory{};  // by Memory
     std::uint64_t digest = 0;
     std::uint8_t slot = 0;
+    bool streaming = false;  // stores of staged sends
 
     std::byte* at(Memory where, std::uint64_t offset) const noexcept { return memory[static_cast<std::size_t>(where)] + offset; }
 };

@@ -17,7 +17,7 @@ Message piece_of(const Frame& frame, const Operation& operation, std::uint64_t o
     Message message;
     message.payload = {frame.at(operation.memory, operation.offset + offset), length};
     message.digest = frame.digest;
-    message.streaming = frame.plan->options.streaming_stores;
+    message.streaming = frame.streaming;
     message.inline_message = whole;
     return message;
 }
