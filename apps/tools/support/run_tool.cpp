@@ -4,6 +4,7 @@
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/log.hpp"
+#include "libcore/text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -49,8 +50,13 @@ void print_help(const CLI::App& app) {
     std::fputs(text.c_str(), stdout);
 }
 
+// Every line of the example two columns in, also when the tool gave it so.
 std::string footer(const ToolInfo& info) {
-    return info.example.empty() ? "" : "Example:\n  " + info.example;
+    std::string text = info.example.empty() ? "" : "Example:\n";
+    for (const std::string& line : core::split(info.example, '\n')) {
+        text += "  " + line.substr(std::min(line.find_first_not_of(' '), line.size())) + '\n';
+    }
+    return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
 // CLI11's own messages, as one line that says where to look.
