@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
@@ -51,7 +52,7 @@ Pipe make_pipe() {
 }
 
 // Reads both ends until both are closed; false when the time is up first.
-bool collect(std::array<pollfd, 2>& ends, std::array<std::string*, 2> texts, std::chrono::steady_clock::time_point deadline) {
+bool collect(std::span<pollfd> ends, std::array<std::string*, 2> texts, std::chrono::steady_clock::time_point deadline) {
     std::array<char, 65536> chunk;
     while (ends[0].fd >= 0 || ends[1].fd >= 0) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
