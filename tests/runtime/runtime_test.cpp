@@ -1,0 +1,203 @@
+// Programs that link libattune.so, started as users start them, with and without a database.
+#include "collectives/catalogue.hpp"
+#include "collectives/chooser.hpp"
+#include "collectives/default_config.hpp"
+#include "db/release.hpp"
+#include "libcore/topology.hpp"
+#include "tests/support/run_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace attune::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::size_t lines_with(const std::string& text, std::string_view part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+// No database but the one named: the default paths lead into an empty folder.
+class RuntimeTest : public testing::Test {
+protected:
+    ProcessResult on_ranks(int ranks, const std::string& program, std::vector<std::pair<std::string, std::string>> environment = {}) {
+        ProcessOptions options;
+        options.environment = std::move(environment);
+        options.environment.emplace_back("XDG_DATA_HOME", folder_.path());
+        options.folder = folder_.path();
+        return run_process({ATTUNE_RUN, "-n", std::to_string(ranks), "--", program}, options);
+    }
+    std::string file(const std::string& name) const { return folder_.path() + "/" + name; }
+
+    TemporaryFolder folder_;
+};
+
+int cpus() {
+    return static_cast<int>(core::allowed_cpus().cpus.size());
+}
+
+// A release of this machine with one row: ring for all_reduce of 8 to 64 bytes on 2 ranks.
+void publish_ring(const std::string& path, const db::Identity& identity) {
+    collectives::ChooserFacts facts;
+    facts.topology = core::discover_topology();
+    facts.node_map = "1x2";
+    facts.binding = cpus() >= 2 ? "bound" : "unbound";
+    collectives::Problem problem;
+    problem.ranks = 2;
+    problem.count = 2;
+    db::ReleaseRow row;
+    row.identity = identity;
+    row.row.key = key_of(problem, facts);
+    row.row.low_bytes = 8;
+    row.row.high_bytes = 64;
+    row.row.default_config = default_config(problem, facts.topology);
+    row.row.config = row.row.default_config;
+    row.row.config.set("algorithm", std::string_view("ring"));
+    row.row.default_version = collectives::default_version;
+    row.row.algorithm_version = collectives::find_algorithm(collectives::Collective::all_reduce, "ring")->version;
+    row.row.instruction_set = "generic";
+    row.row.gain = 1.25;
+    row.row.gain_low = 1.2;
+    row.row.gain_high = 1.3;
+    row.row.default_ns = 1250;
+    row.row.best_ns = 1000;
+    row.evidence.verification = "exact";
+    db::ReleaseContent content;
+    content.identities = {identity};
+    content.rows = {row};
+    content.utc = "2026-11-30T00:00:00Z";
+    content.tool_version = "test";
+    db::write_release(path, content);
+}
+
+db::Identity this_machine() {
+    return db::identity_of(core::discover_topology());
+}
+
+TEST_F(RuntimeTest, EveryCallOfTheHeaderIsRight) {
+    for (const int ranks : {1, 2, 3, 5, 8}) {
+        const ProcessResult result = on_ranks(ranks, ATTUNE_RUNTIME_PROGRAM);
+        EXPECT_EQ(result.code, 0) << ranks << " ranks: " << result.err;
+    }
+}
+
+TEST_F(RuntimeTest, CheckedCallsAreRightToo) {
+    const ProcessResult result = on_ranks(3, ATTUNE_RUNTIME_PROGRAM, {{"ATTUNE_CHECK", "1"}});
+    EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(RuntimeTest, AProgramWithoutALauncherIsAlone) {
+    const ProcessResult result = run_process({ATTUNE_EXAMPLE}, {.environment = {{"XDG_DATA_HOME", folder_.path()}}, .folder = ""});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(contains(result.out, "1 ranks, database: none")) << result.out;
+}
+
+TEST_F(RuntimeTest, TheExampleSaysWhatItRunsAndWhy) {
+    publish_ring(file("tuned.attune.db"), this_machine());
+    const ProcessResult result = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("tuned.attune.db")}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    EXPECT_TRUE(contains(result.out, "2 ranks, database: " + file("tuned.attune.db"))) << result.out;
+    EXPECT_EQ(lines_with(result.out, "tuned    exact     1.25      0  algorithm=ring"), 2U) << result.out;
+    EXPECT_EQ(lines_with(result.out, "default  none"), 6U) << result.out;
+}
+
+TEST_F(RuntimeTest, WithTheDatabaseOffOrForAnotherMachineDefaultsRun) {
+    publish_ring(file("tuned.attune.db"), this_machine());
+    const ProcessResult off = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("tuned.attune.db")}, {"ATTUNE_DB_MODE", "off"}});
+    EXPECT_EQ(lines_with(off.out, "default  none"), 8U) << off.out;
+    core::Topology other = core::discover_topology();
+    other.cpu_vendor = "NobodysChips";
+    publish_ring(file("other.attune.db"), db::identity_of(other));
+    const ProcessResult foreign = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("other.attune.db")}});
+    EXPECT_EQ(foreign.code, 0);
+    EXPECT_EQ(lines_with(foreign.out, "default  none"), 8U) << foreign.out;
+    EXPECT_EQ(lines_with(foreign.err, "other.attune.db"), 1U) << foreign.err;
+}
+
+TEST_F(RuntimeTest, AMissingOrDamagedReleaseIsOneWarning) {
+    const ProcessResult missing = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("absent.db")}});
+    EXPECT_EQ(missing.code, 0);
+    EXPECT_EQ(lines_with(missing.err, "\n"), 1U) << missing.err;
+    EXPECT_TRUE(contains(missing.err, "absent.db")) << missing.err;
+    publish_ring(file("cut.db"), this_machine());
+    fs::resize_file(file("cut.db"), fs::file_size(file("cut.db")) - 100);
+    const ProcessResult damaged = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("cut.db")}});
+    EXPECT_EQ(damaged.code, 0);
+    EXPECT_EQ(lines_with(damaged.err, "\n"), 1U) << damaged.err;
+    EXPECT_TRUE(contains(damaged.err, "cut.db: truncated")) << damaged.err;
+}
+
+TEST_F(RuntimeTest, RequireEndsTheExampleWithItsCode) {
+    const ProcessResult missing = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("absent.db")}, {"ATTUNE_DB_MODE", "require"}});
+    EXPECT_EQ(missing.code, 3) << missing.err;
+    publish_ring(file("cut.db"), this_machine());
+    fs::resize_file(file("cut.db"), fs::file_size(file("cut.db")) - 100);
+    const ProcessResult damaged = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("cut.db")}, {"ATTUNE_DB_MODE", "require"}});
+    EXPECT_EQ(damaged.code, 4) << damaged.err;
+    publish_ring(file("good.db"), this_machine());
+    const ProcessResult good = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("good.db")}, {"ATTUNE_DB_MODE", "require"}});
+    EXPECT_EQ(good.code, 0) << good.err;
+}
+
+TEST_F(RuntimeTest, ForcedChoicesAreShownAndImpossibleOnesExitTwo) {
+    const ProcessResult forced = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", "all_reduce=ring"}});
+    EXPECT_EQ(forced.code, 0) << forced.err;
+    EXPECT_EQ(lines_with(forced.out, "forced   none      1.00      0  algorithm=ring"), 8U) << forced.out;
+    const ProcessResult impossible = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", "all_reduce=protocol=inline"}});
+    EXPECT_EQ(impossible.code, 2) << impossible.err;
+    EXPECT_TRUE(contains(impossible.err, "is impossible")) << impossible.err;
+    const ProcessResult wrong = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", "all_reduce=rinq"}});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_TRUE(contains(wrong.err, "did you mean 'ring'?")) << wrong.err;
+}
+
+TEST_F(RuntimeTest, WrongWordsInTheEnvironmentExitTwo) {
+    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+             {"ATTUNE_DB_MODE", "sometimes"}, {"ATTUNE_LOG", "loud"}, {"ATTUNE_CHECK", "maybe"}, {"ATTUNE_TIMEOUT", "soon"}, {"ATTUNE_TRANSPORT", "pigeon"}}) {
+        const ProcessResult result = on_ranks(2, ATTUNE_EXAMPLE, {{name, value}});
+        EXPECT_EQ(result.code, 2) << name << ": " << result.err;
+        EXPECT_TRUE(contains(result.err, value)) << result.err;
+    }
+}
+
+TEST_F(RuntimeTest, InfoPrintsOneSummaryThatNamesTheCommandToTune) {
+    const ProcessResult result = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_LOG", "info"}});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(lines_with(result.err, "\n"), 1U) << result.err;
+    EXPECT_TRUE(contains(result.err, "attune: info: 16 calls: 0 % exact, 0 % interval, 100 % default, 0 % forced; costliest on the default: ")) << result.err;
+    EXPECT_TRUE(contains(result.err, "to tune: attune-tune all_reduce -n 2 -b ")) << result.err;
+}
+
+TEST_F(RuntimeTest, EveryRankWritesItsOwnTrace) {
+    const ProcessResult result = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_TRACE", file("trace.json")}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    for (const char* rank : {".0", ".1"}) {
+        std::ifstream in(file("trace.json") + rank);
+        const std::string text((std::istreambuf_iterator<char>(in)), {});
+        EXPECT_EQ(lines_with(text, "\"name\":\"all_reduce\""), 16U) << text;
+    }
+}
+
+TEST_F(RuntimeTest, LauncherVariablesSetByHandAreExplained) {
+    const ProcessResult some = run_process({ATTUNE_EXAMPLE}, {.environment = {{"ATTUNE_RANK", "0"}}, .folder = ""});
+    EXPECT_EQ(some.code, 2);
+    EXPECT_TRUE(contains(some.err, "attune-run")) << some.err;
+    const ProcessResult all =
+        run_process({ATTUNE_EXAMPLE}, {.environment = {{"ATTUNE_RANK", "0"}, {"ATTUNE_RANKS", "2"}, {"ATTUNE_LAUNCH_FD", "77"}}, .folder = ""});
+    EXPECT_EQ(all.code, 1);
+    EXPECT_TRUE(contains(all.err, "not connected to a launcher")) << all.err;
+}
+
+}  // namespace
+}  // namespace attune::test
