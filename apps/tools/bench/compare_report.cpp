@@ -82,8 +82,8 @@ Json pair_json(const Pair& pair) {
     json["blocks"] = c.blocks;
     json["launches"] = c.launches;
     json["verdict"] = measured ? name_of(c.verdict) : "inconclusive";
-    json["default_config"] = config_json(pair.default_config);
-    json["tuned_config"] = config_json(pair.tuned_config);
+    json["default_config"] = pair.default_config.text();
+    json["tuned_config"] = pair.tuned_config.text();
     json["published_gain"] = number_or_null(!pair.untuned(), pair.published_gain);
     json["reason"] = measured ? Json(nullptr) : Json(pair.reason);
     return json;

@@ -18,7 +18,6 @@ std::string titles_text(const Options& options, collectives::Collective collecti
 std::string line_text(const Options& options, const Line& line);
 std::string footer_text(const Options& options, const Totals& totals);
 
-Json config_json(const core::Config& config);  // sizes and counts as numbers
 Json bench_json(const Options& options, const Machine& machine, const std::vector<Line>& lines);
 std::string csv_titles();
 std::string csv_text(const Line& line);

@@ -44,7 +44,7 @@ Json cell_json(const Cell& cell) {
     json["in_place"] = problem.in_place;
     json["buffers"] = "ordinary";
     json["algorithm"] = optional_text(cell.choice.config.algorithm());
-    json["config"] = cell.choice.config.empty() ? Json(nullptr) : config_json(cell.choice.config);
+    json["config"] = optional_text(cell.choice.config.text());
     json["source"] = name_of(cell.choice.source);
     json["proven"] = proven(cell.choice);
     json["match"] = name_of(cell.choice.match);
@@ -53,15 +53,6 @@ Json cell_json(const Cell& cell) {
 }
 
 }  // namespace
-
-Json config_json(const core::Config& config) {
-    Json json = Json::object();
-    for (const auto& [name, value] : config.entries()) {
-        const bool word = name == "algorithm" || name == "protocol" || name == "staging_stores";
-        json[name] = word ? Json(value) : Json(config.number(name, 0));
-    }
-    return json;
-}
 
 Json bench_json(const Options& options, const Machine& machine, const std::vector<Line>& lines) {
     Json document = json_document("attune.bench/1", machine.topology);
