@@ -1,0 +1,201 @@
+// The order of work and the budget: survey, search, 30 % for the re-test, 2 s for publishing.
+#include "tuner/session.hpp"
+
+#include "collectives/catalogue.hpp"
+#include "db/release.hpp"
+#include "libcore/error.hpp"
+#include "tuner/ladder.hpp"
+#include "tuner/session_confirm.hpp"
+#include "tuner/session_search.hpp"
+#include "tuner/survey.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace attune::tuner {
+namespace {
+
+constexpr double confirm_share = 0.3;
+constexpr std::int64_t publish_ns = 2'000'000'000;
+constexpr std::int64_t survey_limit_ns = 10'000'000'000;
+
+class Session {
+public:
+    Session(const SessionOptions& options, const SessionParts& parts) : options_(options), parts_(parts), log_(options, parts), runner_(options, parts, log_) {}
+
+    SessionResult run() {
+        result_.run = log_.run();
+        result_.budget_ns = log_.budget_ns();
+        result_.searched.resize(options_.problems.size(), false);
+        result_.resumed = log_.resumed();
+        result_.already_complete = log_.already_complete();
+        if (!result_.already_complete) {
+            place_cuts();
+            auto items = options_.recheck.empty() ? search() : recheck_items();
+            retest(std::move(items));
+        }
+        conclude();
+        return result_;
+    }
+
+private:
+    bool interrupted() const { return parts_.interrupted && parts_.interrupted(); }
+    std::int64_t deadline_in(std::int64_t left_ns) const { return parts_.clock.now_ns() + left_ns; }
+    std::int64_t publish_reserve() const { return std::min(publish_ns, log_.budget_ns() / 10); }
+    std::int64_t confirm_reserve() const { return static_cast<std::int64_t>(confirm_share * static_cast<double>(log_.budget_ns())); }
+
+    void report(Progress progress) {
+        if (!parts_.progress) return;
+        progress.spent_ns = log_.spent_ns();
+        progress.budget_ns = log_.budget_ns();
+        progress.trials = log_.trials();
+        parts_.progress(progress);
+    }
+
+    // The cuts of this machine: from the journal, else from a survey. More ranks than CPUs have one class, which needs none.
+    void place_cuts() {
+        if (auto stored = parts_.journal.cuts()) return runner_.set_cuts({std::move(stored->upper_ns)});
+        if (runner_.arena().oversubscribed() || options_.team.ranks < 2) return;
+        report({.phase = Phase::survey, .label = "how far apart the cores are"});
+        SurveyOptions survey_options;
+        survey_options.limit_ns = std::clamp<std::int64_t>(log_.budget_ns() / 10, 0, survey_limit_ns);
+        survey_options.pause = options_.pause;
+        survey_options.interrupted = parts_.interrupted;
+        const auto cuts = profiler::find_cuts(survey(runner_.arena(), parts_.clock, survey_options));
+        if (interrupted()) return;  // half a survey is not kept
+        parts_.journal.store_cuts({cut_set_id(cuts), cuts.upper_ns});
+        runner_.set_cuts(cuts);
+    }
+
+    // Each problem gets an equal share of what is left, so time that small sizes do not need goes to the large ones.
+    std::vector<ConfirmItem> search() {
+        std::vector<ConfirmItem> items;
+        const auto& problems = options_.problems;
+        // Once the re-test began, the winners are fixed: a longer search would choose on other grounds than the samples in hand.
+        const bool closed = log_.confirm_plan().has_value();
+        for (std::size_t i = 0; i < problems.size() && !interrupted(); ++i) {
+            const std::int64_t left = log_.left_ns() - confirm_reserve() - publish_reserve();
+            const std::int64_t share = closed || left <= 0 ? 0 : left / static_cast<std::int64_t>(problems.size() - i);
+            Progress progress{.phase = Phase::search, .problem = i + 1, .problems = problems.size(), .label = label_of(problems[i])};
+            SearchHooks hooks{.deadline_ns = deadline_in(share), .report = {}};
+            hooks.report = [&](std::size_t tried, std::size_t candidates, double gain) {
+                progress.candidate = tried, progress.candidates = candidates, progress.best_gain = gain;
+                report(progress);
+            };
+            const auto found = search_problem(options_, parts_, log_, runner_, problems[i], hooks);
+            result_.searched[i] = found.measured;
+            if (runner_.hopeless()) result_.notes.push_back(label_of(problems[i]) + ": the default itself failed, not tuned");
+            if (found.promising) items.push_back({problems[i], found.default_config, found.winner, found.gain, found.block_ns, false});
+        }
+        return items;
+    }
+
+    // Rows of a release as items: both ends of an interval, and its inner sizes.
+    std::vector<ConfirmItem> recheck_items() {
+        std::vector<ConfirmItem> items;
+        for (const auto& row : options_.recheck) {
+            const auto low = problem_of_key(row.row.key, row.row.low_bytes);
+            const auto high = problem_of_key(row.row.key, row.row.high_bytes);
+            if (!low || !high) {
+                result_.notes.push_back("not re-tested: " + row.row.key.text() + " is no problem this build knows");
+                continue;
+            }
+            std::vector<ConfirmItem> ends;
+            add_recheck(ends, row.row, *low);
+            if (low->count != high->count) add_recheck(ends, row.row, *high);
+            auto probes = probes_between(ends, {*low, *high}, parts_.target);
+            std::ranges::move(ends, std::back_inserter(items));
+            std::ranges::move(probes, std::back_inserter(items));
+        }
+        return items;
+    }
+
+    void add_recheck(std::vector<ConfirmItem>& items, const core::TableRow& row, const collectives::Problem& problem) {
+        if (const auto why = collectives::reject(problem, row.config)) {
+            result_.notes.push_back("not re-tested: " + label_of(problem) + " " + row.config.text() + ": " + *why);
+            return;
+        }
+        items.push_back({problem, parts_.target.candidates(problem).front(), row.config, row.gain, 0, false});
+    }
+
+    void retest(std::vector<ConfirmItem> items) {
+        if (interrupted() || items.empty()) return;
+        if (options_.recheck.empty())
+            for (auto& probe : probes_between(items, options_.problems, parts_.target))
+                items.push_back(std::move(probe));
+        const std::int64_t left = log_.left_ns() - publish_reserve();
+        const auto plan = make_plan(std::move(items), left);
+        if (plan.dropped > 0)
+            result_.notes.push_back(fmt::format("no time to re-test {} of {} sizes; a larger --budget helps", plan.dropped, plan.dropped + plan.items.size()));
+        ConfirmHooks hooks;
+        hooks.deadline_ns = deadline_in(left);
+        if (!options_.recheck.empty()) hooks.phase = "recheck";
+        hooks.report = [&](std::size_t index, const ConfirmItem& item) {
+            report({.phase = Phase::confirm, .problem = index + 1, .problems = plan.items.size(), .label = label_of(item.problem), .best_gain = item.gain});
+        };
+        if (!confirm(plan, parts_, log_, runner_, hooks) && !interrupted())
+            result_.notes.push_back("the budget ended before every re-test was done; what lacks blocks is not published");
+    }
+
+    ConfirmPlan make_plan(std::vector<ConfirmItem> items, std::int64_t left_ns) {
+        if (const auto stored = log_.confirm_plan()) return restore_plan(std::move(items), *stored);
+        auto plan = plan_confirm(std::move(items), left_ns);
+        log_.save_confirm_plan(text_of(plan));
+        return plan;
+    }
+
+    void conclude() {
+        result_.interrupted = interrupted() && !result_.already_complete;
+        for (const auto& problem : options_.problems)
+            result_.keys.push_back(runner_.key_of(problem));
+        log_.save_spent();
+        runner_.relaunch();  // the team ends before the disk work
+        result_.trials = log_.trials();
+        result_.replayed = log_.replayed();
+        result_.failures = log_.failures();
+        result_.spent_ns = log_.spent_ns();
+        if (result_.interrupted) return;
+        result_.selection = select_rows(parts_.journal.trials(parts_.identity), parts_.identity, publish_options(parts_.journal));
+        if (result_.already_complete) return;
+        if (options_.publish) publish();
+        log_.finish();
+        result_.spent_ns = log_.spent_ns();
+    }
+
+    void publish() {
+        report({.phase = Phase::publish, .label = options_.release_path});
+        auto content = release_content(parts_.journal, parts_.identity, result_.selection);
+        content.context = options_.context;
+        content.tool_version = options_.tool_version;
+        try {
+            keep_untested_rows(content, db::read_release(options_.release_path), result_.selection);
+        } catch (const core::Error& error) {
+            // A damaged or foreign file is replaced (the old one stays as .previous); a missing one is the usual first time.
+            if (error.code() != core::ErrorCode::not_found) result_.notes.push_back(std::string("earlier release not carried over: ") + error.what());
+        }
+        db::write_release(options_.release_path, std::move(content));
+        result_.published = true;
+    }
+
+    const SessionOptions& options_;
+    const SessionParts& parts_;
+    SessionLog log_;
+    TrialRunner runner_;
+    SessionResult result_;
+};
+
+}  // namespace
+
+std::string_view name_of(Phase phase) noexcept {
+    static constexpr std::array<std::string_view, 4> names{"survey", "search", "re-test", "publish"};
+    return names[static_cast<std::size_t>(phase)];
+}
+
+SessionResult run_session(const SessionOptions& options, const SessionParts& parts) {
+    return Session(options, parts).run();
+}
+
+}  // namespace attune::tuner
