@@ -1,0 +1,127 @@
+#include "apps/tools/support/tune_plan.hpp"
+
+#include "apps/tools/support/run_tool.hpp"
+#include "db/journal.hpp"
+#include "db/release.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/error.hpp"
+#include "libcore/text.hpp"
+#include "libcore/units.hpp"
+#include "tuner/ladder.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <thread>
+
+namespace attune::tools {
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+const std::vector<std::string> default_collectives{"all_reduce", "all_gather", "reduce_scatter", "broadcast"};
+
+// --db, else the first file of ATTUNE_DB, else the user's own.
+std::string release_path_of(const TuneOptions& options) {
+    if (options.db) return *options.db;
+    const auto environment = core::read_environment();
+    if (environment.db) return core::split(*environment.db, ':').front();
+    const auto paths = core::default_database_paths(environment);
+    // The first default path is the user's only when there is a home; the others belong to the system.
+    if (!environment.xdg_data_home && !environment.home)
+        throw Error(ErrorCode::failure, "no place for the database: neither HOME nor XDG_DATA_HOME is set; name a file with --db FILE");
+    return paths.front();
+}
+
+void check(const TuneOptions& options) {
+    if (core::read_environment().rank)
+        throw Error(ErrorCode::usage, "attune-tune starts its own ranks: run it outside attune-run (ATTUNE_RANK is set), with -n N");
+    if (!options.candidate_zero.empty() && !options.db)
+        throw Error(ErrorCode::usage,
+                    "--candidate-zero replaces the default for a test, so its rows never go to the default database; name a file with --db FILE");
+    if (options.recheck && options.resume) throw Error(ErrorCode::usage, "--recheck starts a run of its own; use it without --resume");
+    if (options.recheck && options.no_publish) throw Error(ErrorCode::usage, "--recheck republishes what still holds; use it without --no-publish");
+    if (options.budget_ns <= 0) throw Error(ErrorCode::usage, "--budget must be above 0");
+}
+
+// Whatever changes the questions a run asks. What is not here may differ when it is resumed.
+std::string description_of(const TuneOptions& options, const TunePlan& plan) {
+    std::vector<std::string> sizes;
+    for (const auto bytes : plan.sizes)
+        sizes.push_back(core::compact_bytes(bytes));
+    std::vector<std::string_view> collectives;
+    for (const auto collective : plan.collectives)
+        collectives.push_back(collectives::name_of(collective));
+    std::string text =
+        fmt::format("{} -n {} --transport {} -d {} -o {} --in-place {} --strategy {} --seed {} sizes {}", fmt::join(collectives, " "), options.ranks,
+                    options.transport, options.dtype, options.op, options.in_place, options.strategy, options.seed, fmt::join(sizes, ","));
+    for (const auto& zero : options.candidate_zero)
+        text += " --candidate-zero " + zero;
+    if (options.recheck) text += " --recheck";
+    return text;
+}
+
+void fill_session(const TuneOptions& options, TunePlan& plan) {
+    auto& session = plan.session;
+    session.team = {
+        .ranks = options.ranks, .transport = options.transport, .node_map = fmt::format("1x{}", options.ranks), .bind = true, .timeout_ns = options.timeout_ns};
+    tuner::LadderOptions ladder{.collectives = plan.collectives, .sizes = plan.sizes, .ranks = options.ranks, .node_map = session.team.node_map};
+    ladder.dtype = core::parse_dtype(options.dtype);
+    ladder.op = core::parse_op(options.op);
+    ladder.in_place = options.in_place == "yes";
+    session.problems = tuner::ladder(ladder);
+    session.strategy = options.strategy;
+    session.budget_ns = options.budget_ns;
+    session.budget_given = options.budget_given;
+    session.seed = options.seed;
+    session.resume = options.resume;
+    session.publish = !options.no_publish;
+    session.description = description_of(options, plan);
+    session.release_path = plan.release_path;
+    session.context = core::discover_context();
+    session.tool_version = version();
+    session.pause = [](std::int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); };
+}
+
+}  // namespace
+
+TunePlan plan_tune(const TuneOptions& options) {
+    check(options);
+    TunePlan plan;
+    plan.topology = core::discover_topology();
+    plan.identity = db::identity_of(plan.topology);
+    for (const auto& name : options.collectives.empty() ? default_collectives : options.collectives) {
+        if (name == "all") {
+            plan.collectives.assign(collectives::all_collectives().begin(), collectives::all_collectives().end());
+            break;
+        }
+        plan.collectives.push_back(collectives::parse_collective(name));
+    }
+    plan.sizes = options.sizes.sizes();
+    plan.release_path = release_path_of(options);
+    plan.named = options.db.has_value();
+    plan.journal_path = options.journal ? *options.journal : db::journal_path_of(plan.release_path);
+    plan.target.space.topology = plan.topology;
+    plan.target.space.oversubscribed = options.ranks > static_cast<int>(plan.topology.allowed.cpus.size());
+    for (const auto& text : options.candidate_zero)
+        plan.target.candidate_zero.push_back(tuner::parse_candidate_zero(text));
+    fill_session(options, plan);
+    return plan;
+}
+
+std::vector<db::ReleaseRow> rows_to_recheck(const TunePlan& plan) {
+    std::vector<db::ReleaseRow> rows;
+    for (const auto& row : db::read_release(plan.release_path).rows) {
+        const bool ours = row.identity == plan.identity && row.row.key.ranks == plan.session.team.ranks && row.row.key.transport == plan.session.team.transport;
+        if (ours) rows.push_back(row);
+    }
+    if (rows.empty())
+        throw Error(ErrorCode::not_found,
+                    fmt::format("{}: no row of this machine for {} ranks over {}, so there is nothing to re-test; attune-db show lists its rows",
+                                plan.release_path, plan.session.team.ranks, plan.session.team.transport));
+    return rows;
+}
+
+}  // namespace attune::tools

@@ -1,0 +1,190 @@
+#include "apps/tools/support/tune_screens.hpp"
+
+#include "apps/tools/support/run_tool.hpp"
+#include "libcore/units.hpp"
+#include "tuner/ladder.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+namespace attune::tools {
+namespace {
+
+constexpr std::size_t lines_shown = 5;  // of failures and notes; all are in the journal and in --json
+
+std::string duration(std::int64_t ns) {
+    const std::int64_t seconds = (ns + 500'000'000) / 1'000'000'000;
+    return seconds < 120 ? fmt::format("{} s", seconds) : fmt::format("{} min {} s", seconds / 60, seconds % 60);
+}
+
+tuner::LadderOptions ladder_of(const TunePlan& plan) {
+    tuner::LadderOptions ladder;
+    ladder.ranks = plan.session.team.ranks;
+    ladder.node_map = plan.session.team.node_map;
+    if (plan.session.problems.empty()) return ladder;
+    const auto& first = plan.session.problems.front();
+    ladder.dtype = first.dtype, ladder.op = first.op, ladder.in_place = first.in_place;
+    return ladder;
+}
+
+const db::ReleaseRow* row_for(const tuner::SessionResult& result, const core::Key& key, std::uint64_t bytes) {
+    const auto covers = [&](const db::ReleaseRow& row) { return row.row.key == key && row.row.low_bytes <= bytes && bytes <= row.row.high_bytes; };
+    const auto found = std::ranges::find_if(result.selection.rows, covers);
+    return found == result.selection.rows.end() ? nullptr : &*found;
+}
+
+// Nothing when the problem was not measured.
+std::optional<GridCell> cell_of(const TunePlan& plan, const tuner::SessionResult& result, const collectives::Problem& problem) {
+    const auto& problems = plan.session.problems;
+    const auto found = std::ranges::find(problems, problem);
+    if (found == problems.end()) return std::nullopt;
+    const auto index = static_cast<std::size_t>(found - problems.begin());
+    if (index < result.keys.size()) {
+        if (const auto* row = row_for(result, result.keys[index], problem.bytes())) return GridCell{true, row->row.gain, row->row.gain_low, row->row.gain_high};
+    }
+    const bool searched = index < result.searched.size() && result.searched[index];
+    return searched ? std::optional(GridCell{}) : std::nullopt;
+}
+
+void add_some(std::string& text, const std::vector<std::string>& lines) {
+    for (std::size_t i = 0; i < std::min(lines.size(), lines_shown); ++i)
+        text += "  " + lines[i] + "\n";
+    if (lines.size() > lines_shown) text += fmt::format("  ... and {} more\n", lines.size() - lines_shown);
+}
+
+std::string next_commands(const TunePlan& plan) {
+    const std::string db = plan.named ? " --db " + plan.release_path : "";
+    const auto name = plan.collectives.empty() ? std::string_view("all_reduce") : collectives::name_of(plan.collectives.front());
+    std::string text = "next:\n";
+    text += fmt::format("  attune-bench --compare default,tuned --rows{}\n", db);
+    text += fmt::format("  attune-lookup {} 64K -n {} --explain{}\n", name, plan.session.team.ranks, db);
+    text += fmt::format("  attune-run -n {} -- your program\n", plan.session.team.ranks);
+    return text;
+}
+
+}  // namespace
+
+std::string first_screen(const TunePlan& plan, std::size_t candidates, const std::vector<std::string>& disturbances, const Paint& paint) {
+    const auto& session = plan.session;
+    std::vector<std::string_view> names;
+    for (const auto collective : plan.collectives)
+        names.push_back(collectives::name_of(collective));
+    std::string text = paint.bold(fmt::format("attune-tune {}", version())) +
+                       fmt::format(": {}, {} CPUs allowed, {}\n", plan.topology.cpu_name, plan.topology.allowed.cpus.size(), plan.topology.instruction_set);
+    text += fmt::format("  ranks       {} over {}\n", session.team.ranks, session.team.transport);
+    if (session.recheck.empty()) {
+        const auto sizes = plan.sizes.size() > 1 ? core::format_bytes(plan.sizes.front()) + " to " + core::format_bytes(plan.sizes.back())
+                                                 : core::format_bytes(plan.sizes.front());
+        text += fmt::format("  problems    {}: {}, {}\n", session.problems.size(), fmt::join(names, " "), sizes);
+        text += fmt::format("  candidates  {}, strategy {}\n", candidates, session.strategy);
+    } else {
+        text += fmt::format("  re-tests    {} published rows\n", session.recheck.size());
+    }
+    for (const auto& zero : plan.target.candidate_zero)
+        text += paint.yellow(fmt::format("  test        the default of {} is replaced by {}", collectives::name_of(zero.collective), zero.algorithm)) + "\n";
+    text += fmt::format("  budget      {}\n", duration(session.budget_ns));
+    text += fmt::format("  writes      {}{}\n", session.publish ? plan.release_path + "\n              " : "", plan.journal_path);
+    for (const auto& line : disturbances)
+        text += paint.yellow("warning: ") + line + "\n";
+    return text;
+}
+
+std::string progress_detail(const tuner::Progress& progress) {
+    std::string text(tuner::name_of(progress.phase));
+    if (progress.problems > 0) text += fmt::format(" {}/{}", progress.problem, progress.problems);
+    text += " " + progress.label;
+    if (progress.candidates > 1) text += fmt::format(", {} of {} tried", progress.candidate, progress.candidates - 1);
+    if (progress.best_gain > 1.005) text += fmt::format(", best {:.2f}x", progress.best_gain);
+    return text;
+}
+
+Grid grid_of(const TunePlan& plan, const tuner::SessionResult& result) {
+    Grid grid;
+    for (const auto collective : plan.collectives)
+        grid.titles.emplace_back(collectives::name_of(collective));
+    const auto ladder = ladder_of(plan);
+    for (const auto bytes : plan.sizes) {
+        auto& line = grid.sizes[bytes];
+        for (std::size_t column = 0; column < plan.collectives.size(); ++column)
+            if (const auto cell = cell_of(plan, result, tuner::problem_of_size(ladder, plan.collectives[column], bytes))) line[column] = *cell;
+    }
+    return grid;
+}
+
+std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result, const Paint& paint) {
+    std::string text;
+    if (result.already_complete) text += fmt::format("run {} was already complete: nothing was measured; start a new one without --resume\n\n", result.run);
+    text += paint.bold("default against tuned") + " (gain with its 99 % interval; same: nothing was proven; empty: not measured)\n";
+    text += grid_text(grid_of(plan, result));
+    text += fmt::format("\n{} trials in {}, {} sizes re-tested, {} rows proven\n", result.trials, duration(result.spent_ns),
+                        result.selection.proven.size() + result.selection.rejected.size(), result.selection.rows.size());
+    std::vector<std::string> failures;
+    for (const auto& failure : result.failures)
+        failures.push_back(fmt::format("{} {} {}: {}", failure.key.collective, core::format_bytes(failure.bytes), failure.config.text(), failure.message));
+    if (!failures.empty()) text += paint.yellow(fmt::format("{} candidates failed and are not tried again:", failures.size())) + "\n";
+    add_some(text, failures);
+    if (!result.notes.empty()) text += paint.yellow("notes:") + "\n";
+    add_some(text, result.notes);
+    text += result.published ? fmt::format("database: {}\n", plan.release_path) : fmt::format("not published; journal: {}\n", plan.journal_path);
+    return text + next_commands(plan);
+}
+
+std::string resume_command(const std::vector<std::string>& words) {
+    std::string text = "attune-tune";
+    bool resumes = false;
+    for (const auto& word : words) {
+        resumes = resumes || word == "--resume";
+        const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+            return std::isalnum(c) || std::string_view("-_./:=,+").find(c) != std::string_view::npos;
+        });
+        std::string quoted = "'";
+        for (const char c : word)
+            quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        text += " " + (plain ? word : quoted + "'");
+    }
+    return resumes ? text : text + " --resume";
+}
+
+Json tune_json(const TunePlan& plan, const tuner::SessionResult& result) {
+    Json document = json_document("attune.tune/1", plan.topology);
+    document["run"] = result.run;
+    document["budget_s"] = static_cast<double>(result.budget_ns) / 1e9;
+    document["spent_s"] = static_cast<double>(result.spent_ns) / 1e9;
+    document["trials"] = result.trials;
+    document["replayed"] = result.replayed;
+    document["interrupted"] = result.interrupted;
+    document["db"] = result.published ? Json(plan.release_path) : Json(nullptr);
+    document["journal"] = plan.journal_path;
+    document["rows"] = Json::array();
+    for (const auto& row : result.selection.rows) {
+        document["rows"].push_back({{"key", row.row.key.text()},
+                                    {"low_bytes", row.row.low_bytes},
+                                    {"high_bytes", row.row.high_bytes},
+                                    {"config", row.row.config.text()},
+                                    {"gain", json_number(row.row.gain)},
+                                    {"ci_low", json_number(row.row.gain_low)},
+                                    {"ci_high", json_number(row.row.gain_high)},
+                                    {"floor", json_number(row.evidence.floor)},
+                                    {"blocks", row.evidence.blocks},
+                                    {"launches", row.evidence.launches},
+                                    {"complete", row.evidence.complete}});
+    }
+    document["rejected"] = Json::array();
+    for (const auto& point : result.selection.rejected)
+        document["rejected"].push_back({{"key", point.key.text()}, {"bytes", point.bytes}, {"config", point.config.text()}, {"reason", point.reason}});
+    document["failures"] = Json::array();
+    for (const auto& failure : result.failures)
+        document["failures"].push_back({{"key", failure.key.text()},
+                                        {"bytes", failure.bytes},
+                                        {"config", failure.config.text()},
+                                        {"outcome", db::name_of(failure.outcome)},
+                                        {"message", failure.message}});
+    document["notes"] = result.notes;
+    return document;
+}
+
+}  // namespace attune::tools
