@@ -1,9 +1,11 @@
 #include "collectives/hazards.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace attune::collectives {
 
@@ -61,11 +63,21 @@ private:
     std::vector<std::uint64_t> tree_;
 };
 
+std::array<bool, 3> written_by_folds(std::span<const Operation> operations) {
+    std::array<bool, 3> written{};
+    for (const Operation& operation : operations) {
+        if (operation.kind == OperationKind::fold) written[static_cast<std::size_t>(operation.memory)] = true;
+    }
+    return written;
+}
+
+// The sends of the operations [begin, end) that a fold among them could disturb.
 std::vector<Read> reads_of(const Plan& plan, std::uint32_t begin, std::uint32_t end) {
+    const std::array<bool, 3> written = written_by_folds(std::span(plan.operations).subspan(begin, end - begin));
     std::vector<Read> reads;
     for (std::uint32_t index = begin; index < end; ++index) {
         const Operation& operation = plan.operations[index];
-        if (operation.kind != OperationKind::send || operation.length == 0) continue;
+        if (operation.kind != OperationKind::send || operation.length == 0 || !written[static_cast<std::size_t>(operation.memory)]) continue;
         const std::uint64_t first = position(operation.memory, operation.offset);
         reads.push_back({first, first + operation.length, index});
     }

@@ -30,6 +30,14 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
     throw std::bad_alloc();
 }
 
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    ++count;
+    return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+    std::free(memory);
+}
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }
