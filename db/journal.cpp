@@ -75,7 +75,7 @@ void create(Database& database) {
     Transaction transaction(database);
     database.execute("PRAGMA application_id=" + std::to_string(journal_application_id));
     database.execute("PRAGMA user_version=" + std::to_string(schema_version));
-    database.execute(journal_schema());
+    database.execute(std::string(journal_schema()));
     transaction.commit();
 }
 

@@ -206,7 +206,7 @@ void write_image(const ReleaseContent& content, const std::string& path) {
     Database build = Database::in_memory(path);
     build.execute("PRAGMA page_size=4096; PRAGMA foreign_keys=ON");
     build.execute("PRAGMA application_id=" + std::to_string(release_application_id) + "; PRAGMA user_version=" + std::to_string(schema_version));
-    build.execute(release_schema());
+    build.execute(std::string(release_schema()));
     insert_content(build, content);
     Statement vacuum(build, "VACUUM INTO ?");
     vacuum.bind(path).run();

@@ -10,8 +10,9 @@ namespace attune::db {
 using core::Error;
 using core::ErrorCode;
 
-const std::string& release_schema() {
-    static const std::string schema = R"(
+namespace {
+
+constexpr std::string_view release_sql = R"(
 CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE context(name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE identity(id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT;
@@ -73,11 +74,8 @@ CREATE TABLE placement_cut(
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE table_blob(identity INTEGER PRIMARY KEY REFERENCES identity(id), bytes BLOB NOT NULL, digest TEXT NOT NULL) STRICT;
 )";
-    return schema;
-}
 
-const std::string& journal_schema() {
-    static const std::string schema = R"(
+constexpr std::string_view journal_sql = R"(
 CREATE TABLE identity(id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT;
 CREATE TABLE context(
     identity INTEGER NOT NULL REFERENCES identity(id),
@@ -121,7 +119,15 @@ CREATE TABLE value(
     PRIMARY KEY(identity, name)
 ) STRICT, WITHOUT ROWID;
 )";
-    return schema;
+
+}  // namespace
+
+std::string_view release_schema() noexcept {
+    return release_sql;
+}
+
+std::string_view journal_schema() noexcept {
+    return journal_sql;
 }
 
 SchemaText stored_schema(Database& database) {
@@ -137,9 +143,9 @@ SchemaText stored_schema(Database& database) {
     return objects;
 }
 
-void require_schema(Database& database, const std::string& schema) {
+void require_schema(Database& database, std::string_view schema) {
     Database model = Database::in_memory("schema");
-    model.execute(schema);
+    model.execute(std::string(schema));
     const SchemaText expected = stored_schema(model);
     const SchemaText found = stored_schema(database);
     const auto [want, have] = std::ranges::mismatch(expected, found);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,13 +16,13 @@ inline constexpr std::int64_t journal_application_id = 0x4154544a;  // "ATTJ"
 inline constexpr std::int64_t schema_version = 1;                   // PRAGMA user_version of both
 
 // CREATE statements as SQLite stores them.
-const std::string& release_schema();
-const std::string& journal_schema();
+std::string_view release_schema() noexcept;
+std::string_view journal_schema() noexcept;
 
 // (name, type + table + SQL) of every object in sqlite_schema, sorted by name.
 using SchemaText = std::vector<std::pair<std::string, std::string>>;
 SchemaText stored_schema(Database& database);
 // Throws Error(check_failed) naming the first object that is missing, added or different from what `schema` creates.
-void require_schema(Database& database, const std::string& schema);
+void require_schema(Database& database, std::string_view schema);
 
 }  // namespace attune::db

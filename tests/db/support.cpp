@@ -133,7 +133,7 @@ void write_bytes(const std::string& path, const std::vector<std::byte>& bytes) {
 
 void forge(const std::string& path, const std::string& sql) {
     std::vector<std::byte> bytes = bytes_of(path);
-    bytes.resize(bytes.size() - footer_bytes);
+    bytes.erase(bytes.end() - static_cast<std::ptrdiff_t>(footer_bytes), bytes.end());
     write_bytes(path, bytes);
     sqlite3* database = nullptr;
     char* message = nullptr;
