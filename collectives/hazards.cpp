@@ -26,7 +26,7 @@ struct Read {
 class PendingReads {
 public:
     explicit PendingReads(std::vector<Read> reads) : reads_(std::move(reads)), leaves_(std::bit_ceil(std::max<std::size_t>(reads_.size(), 1))) {
-        if (!std::ranges::is_sorted(reads_, {}, &Read::begin)) std::ranges::stable_sort(reads_, {}, &Read::begin);
+        if (!std::ranges::is_sorted(reads_, {}, &Read::begin)) std::ranges::sort(reads_, {}, &Read::begin);
         tree_.assign(2 * leaves_, 0);
     }
 

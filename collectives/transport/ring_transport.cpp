@@ -25,7 +25,7 @@ T* at(std::byte* segment, std::uint64_t offset) noexcept {
 void copy_to_staging(std::byte* destination, const Message& message) noexcept {
     if (message.streaming) {
         copy_streaming(destination, message.payload.data(), message.payload.size());
-    } else {
+    } else if (!message.payload.empty()) {
         std::memcpy(destination, message.payload.data(), message.payload.size());
     }
 }
