@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attune::collectives::verify {
 
 namespace {
@@ -11,7 +13,7 @@ namespace {
 constexpr std::uint64_t max_elements = std::uint64_t{1} << 26;
 
 std::string operation_text(const Plan& plan, const Operation& operation) {
-    constexpr std::array names = {"input", "output", "scratch"};
+    constexpr std::array names = {"input", "output", "scratch", "?"};
     std::string peers;
     if (operation.kind == OperationKind::send) {
         for (std::uint32_t i = 0; i < operation.peer_count; ++i)
@@ -23,7 +25,7 @@ std::string operation_text(const Plan& plan, const Operation& operation) {
         }
     }
     return fmt::format("{}{} {} bytes [{},{}) ch{}", operation.kind == OperationKind::send ? "send" : "fold", peers,
-                       names[static_cast<std::size_t>(operation.memory)], operation.offset, operation.offset + operation.length, operation.channel);
+                       names[std::min<std::size_t>(static_cast<std::size_t>(operation.memory), 3)], operation.offset, operation.offset + operation.length, operation.channel);
 }
 
 }  // namespace
