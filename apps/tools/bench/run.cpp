@@ -13,6 +13,9 @@
 
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -35,15 +38,17 @@ public:
         if (options.csv) print(csv_titles());
     }
 
+    // The header waits for the first line: a wrong word prints nothing on standard output.
     void begin(int ranks) {
         collective_.reset();
-        if (as_table()) print(header_text(options_, machine_, ranks));
+        header_ = as_table() ? header_text(options_, machine_, ranks) : "";
     }
     void add(const Line& line) {
         totals_.add(line);
         if (options_.json) lines_.push_back(line);
         if (options_.csv) print(csv_text(line));
         if (!as_table()) return;
+        print(std::exchange(header_, ""));
         const collectives::Collective collective = line.cells.front().problem.collective;
         if (collective_ != collective) print(titles_text(options_, collective));
         collective_ = collective;
@@ -62,6 +67,7 @@ private:
     const Machine& machine_;
     Totals totals_;
     std::vector<Line> lines_;
+    std::string header_;
     std::optional<collectives::Collective> collective_;
 };
 
