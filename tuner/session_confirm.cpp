@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -19,11 +20,15 @@ namespace {
 constexpr std::int64_t unknown_block_ns = 60'000'000;
 constexpr std::int64_t launch_ns = 400'000'000;  // starting and ending a team
 constexpr std::size_t further_launches = 3;
-constexpr double usable_share = 0.8;  // of the time; the rest absorbs dropped blocks
+constexpr double usable_share = 0.9;  // of the time; the rest absorbs dropped blocks
 
 std::int64_t visit_ns(const ConfirmItem& item, std::size_t blocks) {
     const std::int64_t block = item.block_ns > 0 ? item.block_ns : unknown_block_ns;
     return block * static_cast<std::int64_t>(2 * blocks + 3);  // both kinds, and load and checks as three more
+}
+
+double promise(const ConfirmItem& item) {
+    return std::log(std::max(item.gain, 1.0)) / static_cast<double>(visit_ns(item, 5));
 }
 
 std::int64_t total_ns(const std::vector<ConfirmItem>& items, std::size_t launches, std::size_t blocks) {
@@ -156,17 +161,16 @@ ConfirmPlan restore_plan(std::vector<ConfirmItem> items, const std::string& text
 ConfirmPlan plan_confirm(std::vector<ConfirmItem> items, std::int64_t time_ns) {
     const auto usable = static_cast<std::int64_t>(usable_share * static_cast<double>(time_ns));
     ConfirmPlan plan;
-    // Cheapest first, real sizes before probes: what is at the end goes first when time is short.
+    // Most promise for its time first, real sizes before probes: what is at the end goes first when time is short.
     std::vector<std::size_t> order(items.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-        return std::pair(items[a].probe, visit_ns(items[a], plan.blocks)) < std::pair(items[b].probe, visit_ns(items[b], plan.blocks));
-    });
+    std::ranges::stable_sort(
+        order, [&](std::size_t a, std::size_t b) { return std::pair(items[a].probe, -promise(items[a])) < std::pair(items[b].probe, -promise(items[b])); });
     std::set<std::size_t> kept;
     std::int64_t sum = launch_ns * 3;
     for (const auto index : order) {
         const std::int64_t cost = 3 * visit_ns(items[index], plan.blocks);
-        if (sum + cost > usable) break;
+        if (sum + cost > usable) continue;
         sum += cost;
         kept.insert(index);
     }

@@ -14,7 +14,7 @@ struct ConfirmItem {
     collectives::Problem problem;
     core::Config default_config;
     core::Config config;
-    double gain = 1;            // as searched, for the progress line
+    double gain = 1;            // as searched
     std::int64_t block_ns = 0;  // expected wall time of one block
     bool probe = false;         // a size between two ladder sizes: dropped first when time is short
 };
@@ -27,7 +27,7 @@ struct ConfirmPlan {
     std::size_t dropped = 0;  // items without time
     std::size_t total() const { return launches * blocks; }
 };
-// Fits the items into the time: more launches and blocks (5 x 6) when there is room; else drops probes, then the most expensive items.
+// Fits the items into the time: more launches and blocks (5 x 6) when there is room; else drops probes, then the items that promise least for their time.
 ConfirmPlan plan_confirm(std::vector<ConfirmItem> items, std::int64_t time_ns);
 
 // The plan as text, and what a resumed run makes of it: the same launches and blocks for those of `items` that the plan holds.

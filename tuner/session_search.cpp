@@ -78,8 +78,7 @@ private:
         double ns = 0;
         for (const auto* samples : {&trial.default_ns, &trial.config_ns})
             ns = std::accumulate(samples->begin(), samples->end(), ns);
-        wall_ns_ += static_cast<std::int64_t>(ns * static_cast<double>(trial.batch) + commit_ns);
-        ++walked_;
+        walls_ns_.push_back(ns * static_cast<double>(trial.batch) + commit_ns);
     }
 
     bool stop(const SearchHooks& hooks) const {
@@ -93,8 +92,7 @@ private:
             if (!next) break;
             const auto observation = runner_.block(*next, floor_due ? "floor" : "search");
             if (!observation) break;
-            wall_ns_ += runner_.last_block_ns();
-            ++walked_;
+            walls_ns_.push_back(static_cast<double>(runner_.last_block_ns()));
             floor_due ? take_floor(*observation) : take(*observation);
             if (hooks.report) hooks.report(tried(), configs_.size(), best().second);
         }
@@ -129,7 +127,7 @@ private:
         result.promising = index != 0 && gain > 1 + std::max(smallest_gain, spread) && !runner_.hopeless();
         result.complete = strategy_->complete();
         result.measured = tried() > 0 || (configs_.size() == 1 && floor_blocks_ > 0);
-        result.block_ns = walked_ > 0 ? wall_ns_ / walked_ : 0;
+        result.block_ns = walls_ns_.empty() ? 0 : static_cast<std::int64_t>(core::median(walls_ns_));
         return result;
     }
 
@@ -143,7 +141,7 @@ private:
     std::vector<bool> bad_;
     std::vector<double> floor_;  // |ratio - 1| of kept floor blocks
     std::size_t blocks_ = 0, floor_blocks_ = 0;
-    std::int64_t wall_ns_ = 0, walked_ = 0;
+    std::vector<double> walls_ns_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ struct SearchOutcome {
     bool promising = false;  // worth a re-test
     bool complete = false;
     bool measured = false;      // a candidate was compared at all
-    std::int64_t block_ns = 0;  // mean wall time of a block, 0 when there was none
+    std::int64_t block_ns = 0;  // median wall time of a block, 0 when there was none
 };
 
 struct SearchHooks {

@@ -37,6 +37,13 @@ const db::ReleaseRow* row_for(const tuner::SessionResult& result, const core::Ke
     return found == result.selection.rows.end() ? nullptr : &*found;
 }
 
+// A size that was re-tested itself shows its own gain; others of an interval show that of the interval's weakest size.
+GridCell proven_cell(const tuner::SessionResult& result, const core::TableRow& row, std::uint64_t bytes) {
+    for (const auto& point : result.selection.proven)
+        if (point.key == row.key && point.bytes == bytes && point.config == row.config) return {true, point.gain, point.low, point.high};
+    return {true, row.gain, row.gain_low, row.gain_high};
+}
+
 // Nothing when the problem was not measured.
 std::optional<GridCell> cell_of(const TunePlan& plan, const tuner::SessionResult& result, const collectives::Problem& problem) {
     const auto& problems = plan.session.problems;
@@ -44,7 +51,7 @@ std::optional<GridCell> cell_of(const TunePlan& plan, const tuner::SessionResult
     if (found == problems.end()) return std::nullopt;
     const auto index = static_cast<std::size_t>(found - problems.begin());
     if (index < result.keys.size()) {
-        if (const auto* row = row_for(result, result.keys[index], problem.bytes())) return GridCell{true, row->row.gain, row->row.gain_low, row->row.gain_high};
+        if (const auto* row = row_for(result, result.keys[index], problem.bytes())) return proven_cell(result, row->row, problem.bytes());
     }
     const bool searched = index < result.searched.size() && result.searched[index];
     return searched ? std::optional(GridCell{}) : std::nullopt;
@@ -120,8 +127,8 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
     if (result.already_complete) text += fmt::format("run {} was already complete: nothing was measured; start a new one without --resume\n\n", result.run);
     text += paint.bold("default against tuned") + " (gain with its 99 % interval; same: nothing was proven; empty: not measured)\n";
     text += grid_text(grid_of(plan, result));
-    text += fmt::format("\n{} trials in {}, {} sizes re-tested, {} rows proven\n", result.trials, duration(result.spent_ns),
-                        result.selection.proven.size() + result.selection.rejected.size(), result.selection.rows.size());
+    text += fmt::format("\n{} trials in {}, {} sizes re-tested, {} of them proven, in {} rows\n", result.trials, duration(result.spent_ns),
+                        result.selection.proven.size() + result.selection.rejected.size(), result.selection.proven.size(), result.selection.rows.size());
     std::vector<std::string> failures;
     for (const auto& failure : result.failures)
         failures.push_back(fmt::format("{} {} {}: {}", failure.key.collective, core::format_bytes(failure.bytes), failure.config.text(), failure.message));

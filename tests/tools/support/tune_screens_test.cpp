@@ -59,6 +59,21 @@ TEST(GridOfARun, ShowsProvenGainsSameAndWhatWasNotMeasured) {
     EXPECT_FALSE(grid.sizes.at(64).contains(1));
 }
 
+TEST(GridOfARun, ShowsTheOwnGainOfASizeInsideAnInterval) {
+    const auto plan = plan_tune(small_options());
+    auto result = small_result(plan);
+    auto& row = result.selection.rows.front().row;
+    row.low_bytes = 8, row.high_bytes = 512;
+    tuner::TestedPoint point;
+    point.key = row.key;
+    point.bytes = 512;
+    point.gain = 3, point.low = 2.5, point.high = 3.5;
+    result.selection.proven.push_back(point);
+    const auto grid = grid_of(plan, result);
+    EXPECT_DOUBLE_EQ(grid.sizes.at(512).at(0).gain, 3);
+    EXPECT_DOUBLE_EQ(grid.sizes.at(8).at(0).gain, row.gain);
+}
+
 TEST(LastScreen, NamesTheDatabaseAndThreeCommands) {
     const auto plan = plan_tune(small_options());
     const auto text = last_screen(plan, small_result(plan), Paint(false));
