@@ -29,7 +29,7 @@ namespace {
 using namespace attune;
 using db::Trial;
 
-class Run {
+class TuningRun {
 public:
     std::vector<std::string> words(bool resume) const {
         std::vector<std::string> result{std::string(ATTUNE_BIN_FOLDER) + "/attune-tune",
@@ -65,8 +65,12 @@ public:
         return result;
     }
 
-    // Starts the tool and kills it after so many milliseconds; false when it ended by itself before.
-    bool killed_after(int milliseconds, bool resume) const {
+    struct Ending {
+        bool by_itself = false;
+        int status = 0;  // of waitpid
+    };
+    // Starts the tool and sends it a signal after so many milliseconds, unless it ended by itself before.
+    Ending signalled_after(int milliseconds, int number, bool resume) const {
         const auto command = words(resume);
         std::vector<char*> arguments;
         for (const auto& word : command)
@@ -81,13 +85,12 @@ public:
         }
         const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
         pollfd event{handle, POLLIN, 0};
-        const bool ended = poll(&event, 1, milliseconds) == 1;
-        kill(child, SIGKILL);
-        int status = 0;
-        waitpid(child, &status, 0);
+        Ending ending;
+        ending.by_itself = poll(&event, 1, milliseconds) == 1;
+        kill(child, number);
+        waitpid(child, &ending.status, 0);
         close(handle);
-        EXPECT_TRUE(!ended || WIFEXITED(status));
-        return !ended;
+        return ending;
     }
 
 private:
@@ -131,13 +134,13 @@ bool is_prefix(const std::vector<Trial>& earlier, const std::vector<Trial>& late
 }
 
 void kill_and_resume(int kills, unsigned seed) {
-    const Run run;
+    const TuningRun run;
     std::mt19937 random(seed);
     std::vector<Trial> before;
     for (int kill = 0; kill < kills; ++kill) {
         const int moment = std::uniform_int_distribution<int>(50, 10'000 / kills)(random);
         // Nothing recorded yet: there may be no run to resume.
-        if (!run.killed_after(moment, !before.empty())) break;
+        if (run.signalled_after(moment, SIGKILL, !before.empty()).by_itself) break;
         auto after = run.trials();
         EXPECT_TRUE(is_prefix(before, after)) << "kill " << kill;
         before = std::move(after);
@@ -156,6 +159,32 @@ void kill_and_resume(int kills, unsigned seed) {
 
 TEST(KillAndResume, ThreeKillsRepeatNothingRecorded) {
     kill_and_resume(3, 11);
+}
+
+TEST(KillAndResume, CtrlCSavesAndExitsWith130) {
+    const TuningRun run;
+    const auto ending = run.signalled_after(3000, SIGINT, false);
+    ASSERT_FALSE(ending.by_itself);
+    ASSERT_TRUE(WIFEXITED(ending.status));
+    EXPECT_EQ(WEXITSTATUS(ending.status), 130);
+    const auto saved = run.trials().size();
+    EXPECT_GT(saved, 0u);
+    EXPECT_NE(access(run.release().c_str(), F_OK), 0) << "half a run publishes nothing";
+    const auto last = test::run_process(run.words(true));
+    ASSERT_EQ(last.code, 0) << last.err;
+    EXPECT_EQ(nlohmann::json::parse(last.out)["replayed"], saved);
+    // The run is complete now: resuming it once more measures nothing.
+    const auto again = test::run_process(run.words(true));
+    EXPECT_EQ(again.code, 0);
+    EXPECT_EQ(nlohmann::json::parse(again.out)["replayed"], nlohmann::json::parse(last.out)["trials"]);
+}
+
+TEST(KillAndResume, ABusyJournalExitsWith75AndNamesItsHolder) {
+    const TuningRun run;
+    const auto holder = db::Journal::open(db::journal_path_of(run.release()), db::identity_of(core::discover_topology()), {});
+    const auto result = test::run_process(run.words(false));
+    EXPECT_EQ(result.code, 75);
+    EXPECT_NE(result.err.find(std::to_string(getpid())), std::string::npos) << result.err;
 }
 
 TEST(KillAndResumeSlow, TenKillsRepeatNothingRecorded) {

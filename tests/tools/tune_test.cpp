@@ -1,0 +1,82 @@
+// attune-tune as a user starts it: a short run, its document, and what it refuses.
+#include "tests/support/json_schema.hpp"
+#include "tests/support/run_process.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+using attune::test::ProcessResult;
+
+class AttuneTune : public testing::Test {
+protected:
+    ProcessResult run(std::vector<std::string> words, bool with_db = true) const {
+        words.insert(words.begin(), std::string(ATTUNE_BIN_FOLDER) + "/attune-tune");
+        if (with_db) words.insert(words.end(), {"--db", release()});
+        return attune::test::run_process(words, {.environment = {{"XDG_DATA_HOME", folder_.path() + "/data"}}, .folder = {}});
+    }
+    std::string release() const { return folder_.path() + "/x.attune.db"; }
+
+    attune::test::TemporaryFolder folder_;
+};
+
+TEST_F(AttuneTune, WritesOneDocumentThatFitsItsSchemaAndARelease) {
+    const auto result = run({"all_reduce", "-n", "2", "-b", "8", "-e", "64", "--budget", "4s", "--json", "--quiet"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    const auto document = nlohmann::json::parse(result.out);
+    std::ifstream file(std::string(ATTUNE_SCHEMA_FOLDER) + "/attune.tune.1.json");
+    for (const auto& problem : attune::test::schema_problems(nlohmann::json::parse(file), document))
+        ADD_FAILURE() << problem;
+    EXPECT_GT(document["trials"], 0);
+    EXPECT_LE(document["spent_s"], 4 + 1 + 2) << "budget, one capped trial, publishing";
+    EXPECT_EQ(access(release().c_str(), R_OK), 0);
+    EXPECT_EQ(access((folder_.path() + "/x.attune.journal").c_str(), R_OK), 0);
+}
+
+TEST_F(AttuneTune, NoPublishWritesNoRelease) {
+    const auto result = run({"broadcast", "-n", "2", "-b", "8", "-e", "8", "--budget", "2s", "--no-publish"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(access(release().c_str(), F_OK), 0);
+    EXPECT_NE(result.out.find("not published"), std::string::npos) << result.out;
+}
+
+TEST_F(AttuneTune, TheTransportLocalIsTunedToo) {
+    const auto result = run({"all_reduce", "-n", "2", "-b", "8", "-e", "8", "--budget", "2s", "--transport", "local", "--json", "--quiet"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(nlohmann::json::parse(result.out)["failures"].empty());
+}
+
+TEST_F(AttuneTune, RefusesContradictions) {
+    EXPECT_EQ(run({"all_reduce", "--candidate-zero", "all_reduce:ring"}, false).code, 2) << "a test default never reaches the default database";
+    EXPECT_EQ(run({"--candidate-zero", "all_reduce:rung"}).code, 2);
+    EXPECT_EQ(run({"--recheck", "--resume"}).code, 2);
+    EXPECT_EQ(run({"--budget", "0"}).code, 2);
+    EXPECT_EQ(run({"-b", "64", "-e", "8"}).code, 2);
+    EXPECT_EQ(run({"--dtype", "float7"}).code, 2);
+    EXPECT_EQ(run({"--strategy", "exhausting"}).code, 2);
+    EXPECT_NE(access(release().c_str(), F_OK), 0);
+}
+
+TEST_F(AttuneTune, WithNothingToResumeOrToRecheckSaysSo) {
+    const auto resumed = run({"all_reduce", "--resume"});
+    EXPECT_EQ(resumed.code, 2);
+    EXPECT_NE(resumed.err.find("nothing to resume"), std::string::npos) << resumed.err;
+    EXPECT_EQ(run({"--recheck"}).code, 3);
+}
+
+TEST_F(AttuneTune, InsideALauncherItRefuses) {
+    const auto result = attune::test::run_process(
+        {std::string(ATTUNE_BIN_FOLDER) + "/attune-run", "-n", "1", "--", std::string(ATTUNE_BIN_FOLDER) + "/attune-tune", "--db", release()});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_NE(result.err.find("outside attune-run"), std::string::npos) << result.err;
+}
+
+}  // namespace
