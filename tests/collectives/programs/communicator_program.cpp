@@ -50,7 +50,7 @@ int complain(const std::string& what, int code) {
 
 int cases(Context& context) {
     const auto p = static_cast<std::uint64_t>(context.team.size());
-    const std::vector<std::uint64_t> counts = {0, 1, p - 1, p + 1, 1009, 40'003};
+    const std::vector<std::uint64_t> counts = {0, 1, p + 1, 4099};
     const std::string wrong = test::run_cases(context.team, counts);
     return wrong.empty() ? 0 : complain(wrong, 10);
 }
