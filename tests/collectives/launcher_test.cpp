@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -252,31 +253,35 @@ TEST(LauncherTest, TagsEveryLineWithItsRank) {
         EXPECT_NE(text.find("[" + std::to_string(rank) + "] rank " + std::to_string(rank) + " "), std::string::npos) << text;
 }
 
-TEST(LauncherTest, ForwardsASignalToAllRanks) {
+// Serves until every rank has sent its own record "ready" over the control socket.
+void serve_until_ready(Team& team) {
+    std::vector<bool> ready(static_cast<std::size_t>(team.size()), false);
+    const auto all_ready = [&] {
+        for (int rank = 0; rank < team.size(); ++rank) {
+            char record[16] = {};
+            const bool waits = ::recv(team.control(rank), record, 5, MSG_PEEK | MSG_DONTWAIT) == 5 && std::strcmp(record, "ready") == 0;
+            if (!waits) continue;
+            EXPECT_EQ(::recv(team.control(rank), record, sizeof record, MSG_DONTWAIT), 5);
+            ready[static_cast<std::size_t>(rank)] = true;
+        }
+        return std::ranges::find(ready, false) == ready.end();
+    };
+    team.serve(all_ready, std::chrono::steady_clock::now() + std::chrono::seconds(20));
+    EXPECT_EQ(std::ranges::find(ready, false), ready.end());
+}
+
+TEST(LauncherTest, SignalsReachAllRanks) {
     Team team = Team::launch(options_for(3, "wait_for_signal"));
-    team.serve([&] { return false; }, std::chrono::steady_clock::now() + std::chrono::milliseconds(1));
-    team.signal(SIGUSR1);  // blocked from before the exchange on, or fatal: both end the rank
-    team.wait();
+    serve_until_ready(team);
+    team.signal(SIGUSR1);
+    EXPECT_EQ(team.wait(), 0);
     EXPECT_EQ(team.exits().size(), 3U);
     EXPECT_FALSE(team.running());
 }
 
 TEST(LauncherTest, LeavesForeignRecordsToTheOwnerAndServesTheNextExchange) {
     Team team = Team::launch(options_for(3, "converse"));
-    std::vector<bool> ready(3, false);
-    const auto all_ready = [&] {
-        for (int rank = 0; rank < 3; ++rank) {
-            char record[16] = {};
-            if (!ready[static_cast<std::size_t>(rank)] && ::recv(team.control(rank), record, 5, MSG_PEEK | MSG_DONTWAIT) == 5 &&
-                std::strcmp(record, "ready") == 0) {
-                EXPECT_EQ(::recv(team.control(rank), record, sizeof record, MSG_DONTWAIT), 5);
-                ready[static_cast<std::size_t>(rank)] = true;
-            }
-        }
-        return ready[0] && ready[1] && ready[2];
-    };
-    team.serve(all_ready, std::chrono::steady_clock::now() + std::chrono::seconds(20));
-    ASSERT_TRUE(ready[0] && ready[1] && ready[2]);
+    serve_until_ready(team);
     for (int rank = 0; rank < 3; ++rank)
         ASSERT_EQ(::send(team.control(rank), "quit", 4, MSG_NOSIGNAL), 4);
     EXPECT_EQ(team.wait(), 0);

@@ -143,6 +143,7 @@ int wait_for_signal(Context& context) {
     ::sigaddset(&set, SIGUSR1);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     context.bootstrap->all_gather({}, {});
+    if (::write(*core::read_environment().launch_fd, "ready", 5) != 5) return 18;
     int number = 0;
     ::sigwait(&set, &number);
     return number == SIGUSR1 ? 0 : 17;
