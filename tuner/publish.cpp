@@ -243,7 +243,7 @@ db::ReleaseContent release_content(const db::Journal& journal, const db::Identit
     db::ReleaseContent content;
     content.identities = {identity};
     content.rows = selection.rows;
-    if (auto cuts = journal.cuts()) {
+    if (auto cuts = journal.cuts(identity)) {
         for (auto& row : content.rows)
             row.evidence.cut_set = cuts->id;
         content.cuts.push_back(*std::move(cuts));

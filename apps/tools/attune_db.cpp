@@ -102,6 +102,14 @@ int verify(const Options& options) {
     return code;
 }
 
+int publish(const Options& options) {
+    const tools::Publication publication = tools::publish(view_of(options));
+    for (const std::string& notice : publication.notices)
+        std::fprintf(stderr, "attune-db: warning: %s\n", notice.c_str());
+    options.json ? tools::print_json(tools::publish_json(publication)) : print(tools::publish_text(publication));
+    return 0;
+}
+
 // A subcommand that reads the database; `chosen` becomes what the process does.
 CLI::App* add_reader(CLI::App& app, const std::string& name, const std::string& description, Options& options) {
     CLI::App* command = app.add_subcommand(name, description);
@@ -127,12 +135,13 @@ tools::Body set_up(CLI::App& app) {
     CLI::App* verifier = add_reader(app, "verify", "Check releases and journals completely; exit 4 when one is damaged", *options);
     verifier->add_option("FILE", options->files, "Default: the files in use")->type_name("");
     runs(verifier, verify);
+    runs(add_reader(app, "publish", "Write the release anew from what the journal proves about this machine", *options), publish);
     return [options, chosen] { return (*chosen)(*options); };
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const tools::ToolInfo info = {"attune-db", "Shows and checks the tuning database.", "attune-db list --collective all_reduce"};
+    const tools::ToolInfo info = {"attune-db", "Shows, checks and publishes the tuning database.", "attune-db list --collective all_reduce"};
     return tools::run_tool(info, argc, argv, set_up);
 }

@@ -1,4 +1,6 @@
 // attune-db and attune-lookup as a user starts them: output, exit codes, one line for each thing that can be wrong, and JSON that fits its schema.
+#include "collectives/catalogue.hpp"
+#include "collectives/default_config.hpp"
 #include "db/journal.hpp"
 #include "db/release.hpp"
 #include "libcore/topology.hpp"
@@ -67,6 +69,34 @@ protected:
         trial.phase = "search";
         trial.bytes = bytes;
         journal.record(trial);
+    }
+    // Three launches in which `two_shot` beats `ring` by half and the default shows no noise.
+    void record_a_proof() {
+        db::Journal journal = db::Journal::open(journal_, db::identity_of(core::discover_topology()), {});
+        db::Trial trial;
+        trial.run = "run";
+        trial.key = row({}, "all_reduce").row.key;
+        trial.bytes = 4096;
+        trial.default_config = core::Config::parse("algorithm=ring");
+        trial.default_version = attune::collectives::default_version;
+        trial.placement = "c0";
+        trial.utc = "2026-11-30T12:00:00Z";
+        for (int block = 0; block < 24; ++block) {
+            trial.launch = "launch-" + std::to_string(block % 3);
+            trial.phase = "floor";
+            trial.config = trial.default_config;
+            trial.algorithm_version = attune::collectives::find_algorithm(attune::collectives::Collective::all_reduce, "ring")->version;
+            trial.ratio = 1.0 + 0.0001 * (block % 5);
+            trial.default_ns = {3000, 3000};
+            trial.config_ns = {3000, 3000};
+            journal.record(trial);
+            trial.phase = "confirm";
+            trial.config = core::Config::parse("algorithm=two_shot");
+            trial.algorithm_version = attune::collectives::find_algorithm(attune::collectives::Collective::all_reduce, "two_shot")->version;
+            trial.ratio = 1.5 + 0.001 * (block % 5);
+            trial.config_ns = {2000, 2000};
+            journal.record(trial);
+        }
     }
     static nlohmann::json document(const ProcessResult& result, const std::string& schema) {
         const auto parsed = nlohmann::json::parse(result.out);
@@ -223,4 +253,53 @@ TEST_F(DatabaseTools, VerifyFindsADamagedTrial) {
     const ProcessResult result = run({"attune-db", "verify", journal_});
     EXPECT_EQ(result.code, 4);
     EXPECT_NE(result.err.find("1 of 1 trials are damaged"), std::string::npos) << result.err;
+}
+
+TEST_F(DatabaseTools, PublishWritesWhatTheJournalProves) {
+    record_a_proof();
+    const auto parsed = document(run({"attune-db", "publish", "--json"}), "attune.db_publish.1");
+    EXPECT_EQ(parsed["release"], release_);
+    EXPECT_EQ(parsed["rows"], 1) << parsed.dump(2);
+    const db::ReleaseContent published = db::read_release(release_);
+    ASSERT_EQ(published.rows.size(), 1U);
+    EXPECT_EQ(published.rows[0].row.config.algorithm(), "two_shot");
+    EXPECT_EQ(published.rows[0].evidence.launches, 3U);
+    EXPECT_NEAR(published.rows[0].row.gain, 1.5, 0.01);
+    EXPECT_EQ(run({"attune-db", "verify"}).code, 0);
+}
+
+TEST_F(DatabaseTools, PublishKeepsRowsOfOtherMachines) {
+    publish();
+    record_a_proof();
+    const ProcessResult result = run({"attune-db", "publish"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find(release_ + ": 2 rows for this machine, 1 of them from this journal"), std::string::npos) << result.out;
+    EXPECT_EQ(db::read_release(release_).rows.size(), 3U);
+    EXPECT_TRUE(fs::exists(release_ + ".previous"));
+}
+
+TEST_F(DatabaseTools, PublishWithoutAProofStillWritesARelease) {
+    record(8);
+    EXPECT_EQ(run({"attune-db", "publish"}).code, 0);
+    const db::ReleaseContent published = db::read_release(release_);
+    EXPECT_TRUE(published.rows.empty());
+    EXPECT_EQ(published.identities.size(), 1U);
+}
+
+TEST_F(DatabaseTools, PublishPutsADamagedReleaseAside) {
+    publish();
+    fs::resize_file(release_, 4000);
+    record_a_proof();
+    const ProcessResult result = run({"attune-db", "publish"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.err.find(release_ + ".damaged"), std::string::npos) << result.err;
+    EXPECT_EQ(fs::file_size(release_ + ".damaged"), 4000U);
+    EXPECT_EQ(db::read_release(release_).rows.size(), 1U);
+}
+
+TEST_F(DatabaseTools, PublishWithoutAJournalSaysWhatToDo) {
+    const ProcessResult result = run({"attune-db", "publish"});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(lines(result.err), 1U) << result.err;
+    EXPECT_FALSE(fs::exists(release_));
 }

@@ -4,6 +4,7 @@
 #include "apps/tools/support/json.hpp"
 #include "apps/tools/support/machine.hpp"
 #include "db/lookup.hpp"
+#include "tuner/publish.hpp"
 
 #include <optional>
 #include <string>
@@ -53,6 +54,18 @@ FileCheck check_file(const std::string& path);
 // Existing files among the layers and the journal.
 std::vector<std::string> files_in_use(const DatabaseView& view);
 Json verify_json(const std::vector<FileCheck>& checks);
+
+// attune-db publish: the rules of attune-tune over everything the journal holds about this machine. Throws Error(not_found) when that is nothing.
+struct Publication {
+    std::string release;
+    tuner::Selection selection;
+    std::size_t rows = 0;     // of this machine in the release now, earlier ones that were not re-tested included
+    std::size_t damaged = 0;  // trials skipped
+    std::vector<std::string> notices;
+};
+Publication publish(const DatabaseView& view);
+std::string publish_text(const Publication& publication);
+Json publish_json(const Publication& publication);
 
 // Name, stored and current value of every field; the last column marks differences.
 std::string identity_text(const db::Identity& stored, const db::Identity& current, const std::string& title);
