@@ -34,14 +34,18 @@ std::vector<std::string> parameters_of(const Algorithm& algorithm) {
     return names;
 }
 
-std::string constraints_text(const Constraints& constraints) {
+std::vector<std::string> constraints_of(const Constraints& limits) {
     std::vector<std::string> words;
-    if (constraints.minimum_ranks > 1) words.push_back(fmt::format("at least {} ranks", constraints.minimum_ranks));
-    if (constraints.power_of_two_ranks) words.emplace_back("power of two");
-    if (constraints.even_ranks) words.emplace_back("even ranks");
-    if (!constraints.in_place) words.emplace_back("out of place");
-    if (constraints.needs_buffered_sends) words.emplace_back("needs buffered sends");
-    return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+    if (limits.minimum_ranks > 1) words.push_back(fmt::format("at least {} ranks", limits.minimum_ranks));
+    if (limits.power_of_two_ranks) words.emplace_back("power of two");
+    if (limits.even_ranks) words.emplace_back("even ranks");
+    if (!limits.in_place) words.emplace_back("out of place");
+    if (limits.needs_buffered_sends) words.emplace_back("needs buffered sends");
+    return words;
+}
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+    return fmt::format("{}", fmt::join(words, separator));
 }
 
 }  // namespace
@@ -55,8 +59,8 @@ std::string list_text(const Options& options) {
                  {"aliases", Align::left}});
     for (const Algorithm* algorithm : algorithms_of(options)) {
         table.add_row({std::string(name_of(algorithm->collective)), std::string(algorithm->name), std::to_string(algorithm->version),
-                       constraints_text(algorithm->constraints), fmt::format("{}", fmt::join(parameters_of(*algorithm), " ")),
-                       fmt::format("{}", fmt::join(collectives::aliases_of(algorithm->collective, algorithm->name), " "))});
+                       joined(constraints_of(algorithm->constraints), ", "), joined(parameters_of(*algorithm), " "),
+                       joined(collectives::aliases_of(algorithm->collective, algorithm->name), " ")});
     }
     return table.text();
 }
@@ -65,13 +69,8 @@ Json list_json(const Options& options) {
     Json document = json_document("attune.list/1");
     document["algorithms"] = Json::array();
     for (const Algorithm* algorithm : algorithms_of(options)) {
-        const Constraints& limits = algorithm->constraints;
         Json entry = {{"collective", name_of(algorithm->collective)}, {"algorithm", algorithm->name}, {"version", algorithm->version}};
-        entry["constraints"] = {{"minimum_ranks", limits.minimum_ranks},
-                                {"power_of_two_ranks", limits.power_of_two_ranks},
-                                {"even_ranks", limits.even_ranks},
-                                {"in_place", limits.in_place},
-                                {"needs_buffered_sends", limits.needs_buffered_sends}};
+        entry["constraints"] = constraints_of(algorithm->constraints);
         entry["parameters"] = parameters_of(*algorithm);
         entry["aliases"] = collectives::aliases_of(algorithm->collective, algorithm->name);
         entry["citation"] = algorithm->citation;

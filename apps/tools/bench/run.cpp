@@ -71,6 +71,13 @@ private:
     std::optional<collectives::Collective> collective_;
 };
 
+// Wrong words are found before anything is printed or started.
+void check_words(const Options& options) {
+    for (const int ranks : options.ranks.values)
+        problems_of(options, ranks);
+    forced_choices(options);
+}
+
 int run_sweep(const Options& options, const Machine& machine, Teams& teams) {
     SweepPrinter printer(options, machine);
     const InterruptGuard guard;
@@ -111,6 +118,7 @@ int run_comparison(const Options& options, const Machine& machine, Teams& teams,
 }
 
 int run_with(const Options& options, Teams& teams, bool in_job) {
+    check_words(options);
     const Machine machine = discover_machine(options);
     return options.compare.empty() ? run_sweep(options, machine, teams) : run_comparison(options, machine, teams, in_job);
 }

@@ -1,0 +1,214 @@
+// What attune-bench makes of its options, and how it prints, without starting a rank.
+#include "apps/tools/bench/list.hpp"
+#include "apps/tools/bench/problems.hpp"
+#include "apps/tools/bench/report.hpp"
+#include "collectives/catalogue.hpp"
+#include "libcore/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace attune::tools::bench {
+namespace {
+
+using collectives::Collective;
+using collectives::Problem;
+
+Options sweep_of(const std::string& collective, std::uint64_t from, std::uint64_t to, std::uint64_t factor = 2) {
+    Options options;
+    options.collectives = {collective};
+    options.ranks.values = {4};
+    options.sizes = {.min_bytes = from, .max_bytes = to, .factor = factor, .increment_bytes = 0};
+    return options;
+}
+
+TEST(Problems, SizesAreTheLargerBufferRoundedDownToWholeElementsAndRanks) {
+    const std::vector<Problem> gather = problems_of(sweep_of("all_gather", 100, 200), 4);
+    ASSERT_EQ(gather.size(), 2u);
+    EXPECT_EQ(gather[0].count, 6u);
+    EXPECT_EQ(gather[0].bytes(), 96u);
+    EXPECT_EQ(gather[1].bytes(), 192u);
+    const std::vector<Problem> reduce = problems_of(sweep_of("all_reduce", 101, 101), 4);
+    EXPECT_EQ(reduce.at(0).bytes(), 100u);
+}
+
+TEST(Problems, SizesThatBecomeEqualAreKeptOnce) {
+    Options options = sweep_of("all_gather", 16, 31);
+    options.sizes.increment_bytes = 1;
+    EXPECT_EQ(problems_of(options, 4).size(), 1u);
+}
+
+TEST(Problems, ABarrierIsOneProblemInOneForm) {
+    Options options = sweep_of("barrier", 8, 1 << 20);
+    options.dtypes = {"all"};
+    options.ops = {"all"};
+    const std::vector<Problem> problems = problems_of(options, 4);
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].count, 0u);
+    EXPECT_EQ(forms_of(options, problems[0]), std::vector<bool>{false});
+}
+
+TEST(Problems, OperatorsMultiplyReductionsOnlyAndRootsRootedOnly) {
+    Options options = sweep_of("all", 64, 64);
+    options.ops = {"all"};
+    options.roots.all = true;
+    const std::vector<Problem> problems = problems_of(options, 4);
+    const auto count = [&](Collective collective) { return std::ranges::count(problems, collective, &Problem::collective); };
+    EXPECT_EQ(count(Collective::all_reduce), 4);
+    EXPECT_EQ(count(Collective::reduce_scatter), 4);
+    EXPECT_EQ(count(Collective::all_gather), 1);
+    EXPECT_EQ(count(Collective::broadcast), 4);
+    EXPECT_EQ(count(Collective::barrier), 1);
+}
+
+TEST(Problems, CountsReplaceSizesAndTypesMayBeAliases) {
+    Options options = sweep_of("reduce_scatter", 8, 8);
+    options.counts = {"0", "7"};
+    options.dtypes = {"float", "int64"};
+    const std::vector<Problem> problems = problems_of(options, 4);
+    ASSERT_EQ(problems.size(), 4u);
+    EXPECT_EQ(problems[0].count, 0u);
+    EXPECT_EQ(problems[1].bytes(), 4 * 7 * 4u);
+    EXPECT_EQ(problems[3].bytes(), 4 * 7 * 8u);
+}
+
+TEST(Problems, WrongWordsAndRootsAreUsageErrors) {
+    Options options = sweep_of("broadcast", 8, 8);
+    options.roots.root = 4;
+    EXPECT_THROW(problems_of(options, 4), core::Error);
+    options = sweep_of("all_reduce", 8, 8);
+    options.ops = {"summ"};
+    EXPECT_THROW(problems_of(options, 4), core::Error);
+    options = sweep_of("all_reduce", 8, 8);
+    options.counts = {"7x"};
+    EXPECT_THROW(problems_of(options, 4), core::Error);
+}
+
+TEST(Problems, BusBandwidthCarriesTheCollectivesFactor) {
+    Problem problem;
+    problem.ranks = 4;
+    const auto bus = [&](Collective collective, std::uint64_t count) {
+        problem.collective = collective;
+        problem.count = count;
+        return bus_bandwidth(problem, 1.0);
+    };
+    EXPECT_DOUBLE_EQ(bus(Collective::all_reduce, 1000).value(), 4.0 * 1.5);
+    EXPECT_DOUBLE_EQ(bus(Collective::all_gather, 250).value(), 4.0 * 0.75);
+    EXPECT_DOUBLE_EQ(bus(Collective::reduce_scatter, 250).value(), 4.0 * 0.75);
+    EXPECT_DOUBLE_EQ(bus(Collective::broadcast, 1000).value(), 4.0);
+    EXPECT_FALSE(bus(Collective::barrier, 0).has_value());
+}
+
+TEST(Options, ContradictionsAreRefused) {
+    const auto refused = [](auto change) {
+        Options options = sweep_of("all_reduce", 8, 8);
+        change(options);
+        EXPECT_THROW(validate(options), core::Error);
+    };
+    refused([](Options& o) { o.json = o.csv = true; });
+    refused([](Options& o) { o.rows = true; });
+    refused([](Options& o) { o.compare = {"default"}; });
+    refused([](Options& o) { o.compare = {"tuned", "default"}; });
+    refused([](Options& o) { o.compare = {"default", "tuned"}, o.algorithm = "ring"; });
+    refused([](Options& o) { o.collectives.clear(); });
+    refused([](Options& o) { o.json = true, o.ranks.values = {2, 3}; });
+    EXPECT_NO_THROW(validate(sweep_of("all_reduce", 8, 8)));
+}
+
+TEST(Forced, SettingsNeedAnEqualsSignAKnownAxisAndOneValueEach) {
+    Options options = sweep_of("all_reduce", 8, 8);
+    for (const std::vector<std::string>& settings : std::vector<std::vector<std::string>>{{"ring"}, {"segment_byte=1K"}, {"channels=1", "channels=2"}}) {
+        options.settings = settings;
+        EXPECT_THROW(forced_choices(options), core::Error);
+    }
+    options.settings = {"segment_bytes=64K"};
+    options.algorithm = "mesh";
+    EXPECT_EQ(forced_choices(options).entries.at(0).second.text(), "algorithm=two_shot,segment_bytes=64K");
+}
+
+Line example_line() {
+    Cell cell;
+    cell.problem.collective = Collective::all_reduce;
+    cell.problem.ranks = 2;
+    cell.problem.count = 1024;
+    cell.choice.config = core::Config::parse("algorithm=ring,segment_bytes=1K");
+    cell.times = Times{.median_us = 4.096, .low_us = 4, .high_us = 4.2, .minimum_us = 3.9, .p95_us = 5, .p99_us = 6, .iterations = 100};
+    cell.wrong = 0;
+    cell.placement = "c1";
+    Cell refused;
+    refused.problem = cell.problem;
+    refused.problem.in_place = true;
+    refused.reason = "ring, \"alone\", does not apply";
+    return {{cell, refused}};
+}
+
+TEST(Report, ALineShowsBothFormsWhatRanAndWhyNot) {
+    const std::string text = line_text(Options{}, example_line());
+    for (const char* piece : {"4096", "1024", "float32", "sum", " -1 ", "4.10", "1.00", "ring", "default", "c1", "does not apply"}) {
+        EXPECT_NE(text.find(piece), std::string::npos) << piece << " in " << text;
+    }
+}
+
+TEST(Report, TotalsKnowTheExitCode) {
+    Totals good;
+    good.add(example_line());
+    EXPECT_EQ(good.exit_code(), 0);
+    EXPECT_DOUBLE_EQ(good.average_bus_bandwidth().value(), 1.0);
+    Line wrong = example_line();
+    wrong.cells[0].wrong = 3;
+    good.add(wrong);
+    EXPECT_EQ(good.exit_code(), 4);
+    Totals failed;
+    Line broken = example_line();
+    broken.cells[1].failed = true;
+    failed.add(broken);
+    EXPECT_EQ(failed.exit_code(), 1);
+    Totals nothing;
+    Line refused = example_line();
+    refused.cells.erase(refused.cells.begin());
+    nothing.add(refused);
+    EXPECT_THROW(nothing.exit_code(), core::Error);
+}
+
+TEST(Report, TheFooterDoesNotClaimAnUncheckedResult) {
+    Options options;
+    Totals totals;
+    totals.add(example_line());
+    EXPECT_NE(footer_text(options, totals).find("N/A"), std::string::npos);
+    options.check = true;
+    EXPECT_NE(footer_text(options, totals).find("Out of bounds values : 0 OK"), std::string::npos);
+    Line wrong = example_line();
+    wrong.cells[0].wrong = 3;
+    totals.add(wrong);
+    EXPECT_NE(footer_text(options, totals).find("Out of bounds values : 3 FAILED"), std::string::npos);
+}
+
+TEST(Report, CsvFieldsAreQuotedAndEveryRowHasEveryColumn) {
+    EXPECT_EQ(csv_field("plain"), "plain");
+    EXPECT_EQ(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+    const auto columns = [](const std::string& line) {
+        bool quoted = false;
+        std::ptrdiff_t count = 1;
+        for (const char letter : line) {
+            if (letter == '"') quoted = !quoted;
+            if (letter == ',' && !quoted) ++count;
+        }
+        return count;
+    };
+    const std::string text = csv_text(example_line());
+    const std::size_t end = text.find('\n');
+    EXPECT_EQ(columns(text.substr(0, end)), columns(csv_titles()));
+    EXPECT_EQ(columns(text.substr(end + 1)), columns(csv_titles()));
+}
+
+TEST(List, HoldsEveryAlgorithmOfTheCatalogue) {
+    const Json document = list_json(Options{});
+    EXPECT_EQ(document["algorithms"].size(), collectives::catalogue().size());
+    const std::string text = list_text(Options{});
+    for (const collectives::Algorithm& algorithm : collectives::catalogue())
+        EXPECT_NE(text.find(algorithm.name), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attune::tools::bench

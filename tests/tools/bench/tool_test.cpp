@@ -1,0 +1,193 @@
+// attune-bench as its users run it.
+#include "planted_release.hpp"
+#include "tests/support/json_schema.hpp"
+#include "tests/support/run_process.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace attune::test {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string bench = std::string(ATTUNE_BIN_FOLDER) + "/attune-bench";
+
+ProcessResult run_bench(std::vector<std::string> words, const ProcessOptions& options = {}) {
+    words.insert(words.begin(), bench);
+    return run_process(words, options);
+}
+
+Json valid_document(const ProcessResult& result, const std::string& schema) {
+    const Json document = Json::parse(result.out, nullptr, false);
+    EXPECT_FALSE(document.is_discarded()) << result.out << result.err;
+    std::ifstream file(std::string(ATTUNE_SCHEMA_FOLDER) + "/" + schema + ".json");
+    for (const std::string& problem : schema_problems(Json::parse(file), document))
+        ADD_FAILURE() << problem;
+    return document;
+}
+
+TEST(Bench, EveryCollectiveIsExactOnEveryTransportAndNumberOfRanks) {
+    for (const char* transport : {"shm", "local"}) {
+        for (const char* ranks : {"1", "2", "3", "8"}) {
+            const ProcessResult result =
+                run_bench({"all", "-n", ranks, "--transport", transport, "-b", "8", "-e", "64K", "-f", "64", "--iterations", "2", "--check", "--json"});
+            EXPECT_EQ(result.code, 0) << result.err;
+            const Json document = valid_document(result, "attune.bench.1");
+            EXPECT_EQ(document["ranks"], std::stoi(ranks));
+            EXPECT_EQ(document["results"].size(), 17u);  // 4 collectives x 2 sizes x 2 forms, one barrier
+            for (const Json& row : document["results"])
+                EXPECT_EQ(row["wrong"], 0) << row;
+        }
+    }
+}
+
+TEST(Bench, EveryTypeAndOperatorIsExact) {
+    const ProcessResult result =
+        run_bench({"all_reduce", "reduce_scatter", "-n", "3", "--count", "0,2,1009", "-d", "all", "-o", "all", "--iterations", "1", "-c", "--json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const Json document = valid_document(result, "attune.bench.1");
+    EXPECT_EQ(document["results"].size(), 2 * 4 * 4 * 3 * 2u);
+    for (const Json& row : document["results"])
+        EXPECT_EQ(row["wrong"], 0) << row;
+}
+
+TEST(Bench, TheTableHasTheColumnsAndTheFooterOfNcclTests) {
+    const ProcessResult result = run_bench({"all_reduce", "-n", "2", "-b", "8", "-e", "8", "--iterations", "2", "-c"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    for (const char* piece : {"size", "count", "type", "redop", "root", "out-of-place", "in-place", "algbw", "busbw", "#wrong", "algorithm", "source",
+                              "# Out of bounds values : 0 OK", "# Avg bus bandwidth"}) {
+        EXPECT_NE(result.out.find(piece), std::string::npos) << piece << "\n" << result.out;
+    }
+}
+
+TEST(Bench, AForcedAlgorithmIsTheEffectiveOne) {
+    const ProcessResult result = run_bench({"all_reduce", "-n", "2", "-b", "4K", "-e", "4K", "--algorithm", "ring", "--set", "segment_bytes=1K", "--iterations",
+                                            "2", "--in-place", "no", "--json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const Json document = valid_document(result, "attune.bench.1");
+    const Json& row = document["results"].at(0);
+    EXPECT_EQ(row["algorithm"], "ring");
+    EXPECT_NE(row["config"].get<std::string>().find("segment_bytes=1K"), std::string::npos);
+    EXPECT_EQ(row["source"], "forced");
+    EXPECT_EQ(row["wrong"], nullptr);
+}
+
+TEST(Bench, AChoiceThatDoesNotApplyIsARowWithAReasonAndAUsageErrorWhenNothingApplies) {
+    const ProcessResult some =
+        run_bench({"all_reduce", "-n", "2", "-b", "1K", "-e", "1M", "-f", "1024", "--set", "protocol=inline", "--iterations", "2", "--json"});
+    EXPECT_EQ(some.code, 0) << some.err;
+    const Json document = valid_document(some, "attune.bench.1");
+    ASSERT_EQ(document["results"].size(), 4u);
+    EXPECT_TRUE(document["results"][0]["time_us"].is_object());
+    EXPECT_TRUE(document["results"][2]["time_us"].is_null());
+    EXPECT_NE(document["results"][2]["reason"].get<std::string>().find("inline"), std::string::npos);
+    const ProcessResult none = run_bench({"all_reduce", "-n", "2", "-b", "1M", "-e", "1M", "--set", "protocol=inline"});
+    EXPECT_EQ(none.code, 2);
+    EXPECT_NE(none.err.find("nothing was measured"), std::string::npos) << none.err;
+}
+
+TEST(Bench, WrongWordsExitWithTwoBeforeAnythingIsPrinted) {
+    const std::vector<std::vector<std::string>> wrong = {{"all_redcue"},
+                                                         {"all_reduce", "--algorithm", "rign"},
+                                                         {"all_reduce", "-d", "flaot32"},
+                                                         {"all_reduce", "-o", "summ"},
+                                                         {"broadcast", "-n", "2", "-r", "2"},
+                                                         {"all_reduce", "--set", "segment_byte=1K"},
+                                                         {"all_reduce", "-b", "64KB"},
+                                                         {}};
+    for (const std::vector<std::string>& words : wrong) {
+        const ProcessResult result = run_bench(words);
+        EXPECT_EQ(result.code, 2) << (words.empty() ? "" : words.back());
+        EXPECT_EQ(result.out, "");
+        EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    }
+}
+
+TEST(Bench, TheListValidates) {
+    EXPECT_GT(valid_document(run_bench({"--list", "--json"}), "attune.list.1")["algorithms"].size(), 9u);
+}
+
+TEST(Bench, InsideAJobRankZeroPrintsOneDocument) {
+    const std::vector<std::string> words = {
+        std::string(ATTUNE_BIN_FOLDER) + "/attune-run", "-n", "3", "--", bench, "all", "-e", "64", "--iterations", "2", "-c", "--json"};
+    const ProcessResult result = run_process(words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(valid_document(result, "attune.bench.1")["ranks"], 3);
+    const ProcessResult rows = run_process({words[0], "-n", "2", "--", bench, "--compare", "default,tuned", "--rows"});
+    EXPECT_EQ(rows.code, 2) << rows.err;
+}
+
+PlantedRow row_of(std::uint64_t count, const char* config) {
+    PlantedRow row;
+    row.problem.ranks = 2;
+    row.problem.count = count;
+    row.config = core::Config::parse(config);
+    return row;
+}
+
+// Thousands of 64-byte segments: slower than the default by far more than any noise.
+const char* const far_slower = "algorithm=ring,segment_bytes=64";
+
+TEST(Bench, ATunedRowIsUsedAndSaidToBeProven) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() + "/t.attune.db";
+    write_planted_release(path, {row_of(256, "algorithm=recursive_doubling")});
+    const ProcessResult result = run_bench({"all_reduce", "-n", "2", "-b", "1K", "-e", "2K", "--iterations", "2", "--in-place", "no", "--json", "--db", path});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const Json document = valid_document(result, "attune.bench.1");
+    const Json& tuned = document["results"].at(0);
+    EXPECT_EQ(tuned["algorithm"], "recursive_doubling");
+    EXPECT_EQ(tuned["source"], "tuned");
+    EXPECT_EQ(tuned["match"], "exact");
+    EXPECT_EQ(tuned["proven"], true);
+    EXPECT_EQ(document["results"].at(1)["source"], "default");
+    EXPECT_EQ(document["results"].at(1)["proven"], false);
+}
+
+TEST(Bench, ARowThatMakesAJobSlowerIsCaughtWithExitFour) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() + "/t.attune.db";
+    write_planted_release(path, {row_of(16384, far_slower)});
+    const ProcessResult result = run_bench({"--compare", "default,tuned", "--rows", "--db", path, "--json"});
+    EXPECT_EQ(result.code, 4) << result.err << result.out;
+    const Json document = valid_document(result, "attune.compare.1");
+    ASSERT_EQ(document["results"].size(), 1u);
+    EXPECT_EQ(document["results"][0]["verdict"], "slower");
+    EXPECT_GE(document["results"][0]["launches"], 3);
+    EXPECT_GE(document["results"][0]["blocks"], 15);
+    EXPECT_GT(document["results"][0]["ci_low"], 1.25);
+    EXPECT_EQ(document["summary"]["slower"], 1);
+}
+
+TEST(Bench, ComparingWithoutADatabaseFindsEverythingTheSame) {
+    const TemporaryFolder folder;
+    const ProcessResult result = run_bench({"all_reduce", "--compare", "default,tuned", "-n", "2", "-b", "8", "-e", "64", "--in-place", "no", "--json"},
+                                           {.environment = {{"XDG_DATA_HOME", folder.path()}}, .folder = {}, .timeout = std::chrono::seconds(120)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const Json document = valid_document(result, "attune.compare.1");
+    EXPECT_EQ(document["results"].size(), 2u);
+    for (const Json& row : document["results"])
+        EXPECT_EQ(row["verdict"], "same");
+}
+
+TEST(Bench, RequireModeExitsThreeWithoutARowAndFourForADamagedFile) {
+    const TemporaryFolder folder;
+    const ProcessOptions require{
+        .environment = {{"ATTUNE_DB_MODE", "require"}, {"XDG_DATA_HOME", folder.path()}}, .folder = {}, .timeout = std::chrono::seconds(60)};
+    EXPECT_EQ(run_bench({"all_reduce", "-n", "2", "-e", "8", "--db", folder.path() + "/none.attune.db"}, require).code, 3);
+    const std::string damaged = folder.path() + "/damaged.attune.db";
+    write_planted_release(damaged, {row_of(256, "algorithm=ring")});
+    std::fstream(damaged, std::ios::in | std::ios::out | std::ios::binary).seekp(5000).put('!');
+    EXPECT_EQ(run_bench({"all_reduce", "-n", "2", "-e", "8", "--db", damaged}, require).code, 4);
+    const ProcessResult warned = run_bench({"all_reduce", "-n", "2", "-e", "8", "--iterations", "2", "--db", damaged});
+    EXPECT_EQ(warned.code, 0);
+    EXPECT_NE(warned.err.find("damaged.attune.db"), std::string::npos) << warned.err;
+}
+
+}  // namespace
+}  // namespace attune::test
