@@ -70,7 +70,12 @@ Json list_json(const Options& options) {
     document["algorithms"] = Json::array();
     for (const Algorithm* algorithm : algorithms_of(options)) {
         Json entry = {{"collective", name_of(algorithm->collective)}, {"algorithm", algorithm->name}, {"version", algorithm->version}};
-        entry["constraints"] = constraints_of(algorithm->constraints);
+        const Constraints& limits = algorithm->constraints;
+        entry["constraints"] = {{"minimum_ranks", limits.minimum_ranks},
+                                {"power_of_two_ranks", limits.power_of_two_ranks},
+                                {"even_ranks", limits.even_ranks},
+                                {"in_place", limits.in_place},
+                                {"needs_buffered_sends", limits.needs_buffered_sends}};
         entry["parameters"] = parameters_of(*algorithm);
         entry["aliases"] = collectives::aliases_of(algorithm->collective, algorithm->name);
         entry["citation"] = algorithm->citation;

@@ -87,9 +87,6 @@ void add_options(CLI::App& app, Options& options) {
 
 void validate(const Options& options) {
     if (options.json && options.csv) throw usage("--json and --csv exclude each other");
-    if (options.json && options.ranks.values.size() > 1 && options.compare.empty() && !options.list) {
-        throw usage("--json describes one number of ranks; run once for each, or use --csv");
-    }
     if (options.rows && options.compare.empty()) throw usage("--rows re-tests a comparison; write --compare default,tuned --rows");
     if (!options.compare.empty() && !is_default_against_tuned(options.compare)) throw usage("--compare takes exactly default,tuned");
     if (!options.compare.empty() && forced(options)) throw usage("--compare chooses by itself; leave out --algorithm and --set");

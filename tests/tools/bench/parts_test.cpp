@@ -112,7 +112,6 @@ TEST(Options, ContradictionsAreRefused) {
     refused([](Options& o) { o.compare = {"tuned", "default"}; });
     refused([](Options& o) { o.compare = {"default", "tuned"}, o.algorithm = "ring"; });
     refused([](Options& o) { o.collectives.clear(); });
-    refused([](Options& o) { o.json = true, o.ranks.values = {2, 3}; });
     EXPECT_NO_THROW(validate(sweep_of("all_reduce", 8, 8)));
 }
 

@@ -39,7 +39,7 @@ TEST(Bench, EveryCollectiveIsExactOnEveryTransportAndNumberOfRanks) {
             EXPECT_EQ(result.code, 0) << result.err;
             const Json document = valid_document(result, "attune.bench.1");
             EXPECT_EQ(document["ranks"], std::stoi(ranks));
-            EXPECT_EQ(document["results"].size(), 17u);  // 4 collectives x 2 sizes x 2 forms, one barrier
+            EXPECT_EQ(document["results"].size(), 25u);  // 4 collectives x 3 sizes x 2 forms, one barrier
             for (const Json& row : document["results"])
                 EXPECT_EQ(row["wrong"], 0) << row;
         }
@@ -137,7 +137,8 @@ TEST(Bench, ATunedRowIsUsedAndSaidToBeProven) {
     const TemporaryFolder folder;
     const std::string path = folder.path() + "/t.attune.db";
     write_planted_release(path, {row_of(256, "algorithm=recursive_doubling")});
-    const ProcessResult result = run_bench({"all_reduce", "-n", "2", "-b", "1K", "-e", "2K", "--iterations", "2", "--in-place", "no", "--json", "--db", path});
+    const ProcessResult result =
+        run_bench({"all_reduce", "-n", "2", "-b", "1K", "-e", "2K", "-f", "2", "--iterations", "2", "--in-place", "no", "--json", "--db", path});
     EXPECT_EQ(result.code, 0) << result.err;
     const Json document = valid_document(result, "attune.bench.1");
     const Json& tuned = document["results"].at(0);
