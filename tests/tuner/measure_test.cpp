@@ -1,7 +1,7 @@
 // Paired blocks on a modelled machine: unbiased under drift and moving cores, and verdicts that follow the truth.
 #include "tuner/measure.hpp"
 
-#include "fake_arena.hpp"
+#include "tests/tuner/fake_arena.hpp"
 
 #include <gtest/gtest.h>
 
