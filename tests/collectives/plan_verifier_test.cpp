@@ -1,0 +1,117 @@
+// Each thing the verifier refutes in compiled plans, tripped by a small plan that is right but for it.
+#include "collectives/plan.hpp"
+#include "collectives/verifier.hpp"
+#include "tests/collectives/small_schedules.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+namespace attune::collectives {
+namespace {
+
+using testing::HasSubstr;
+using namespace small;
+
+std::vector<Plan> plans_of(const Problem& problem, const std::vector<Schedule>& schedules) {
+    std::vector<Plan> plans;
+    for (const Schedule& schedule : schedules)
+        plans.push_back(compile(problem, schedule, {}));
+    return plans;
+}
+
+std::string why_plan(const Problem& problem, const std::vector<Schedule>& schedules, const std::function<void(std::vector<Plan>&)>& change) {
+    std::vector<Plan> plans = plans_of(problem, schedules);
+    change(plans);
+    return refute(problem, plans).value_or("proved");
+}
+
+std::string why_plan(const std::function<void(std::vector<Plan>&)>& change) {
+    return why_plan(problem_of(Collective::all_reduce, 2, n), exchange(), change);
+}
+
+TEST(PlanVerifier, ProvesACompiledExchange) {
+    EXPECT_EQ(why_plan([](auto&) {}), "proved");
+}
+
+TEST(PlanVerifier, RefutesPlansThatDoNotBelongTogether) {
+    EXPECT_THAT(why_plan([](auto& p) { std::swap(p[0], p[1]); }), HasSubstr("belongs to rank 1"));
+    EXPECT_THAT(why_plan([](auto& p) { p[1].problem.count = 5; }), HasSubstr("another problem"));
+    EXPECT_THAT(why_plan([](auto& p) { p[1].options.inline_bytes = 48; }), HasSubstr("other inline or fragment sizes"));
+    EXPECT_THAT(why_plan([](auto& p) { p[1].channels = 5; }), HasSubstr("5 channels"));
+    EXPECT_THAT(why_plan([](auto& p) { p[1].channel_begin[1] = 1; }), HasSubstr("divide its operations"));
+    EXPECT_THAT(why_plan([](auto& p) { p[1].channel_begin[3] = 9; }), HasSubstr("divide its operations"));
+}
+
+TEST(PlanVerifier, RefutesOperationsThatAreNoOperations) {
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[0].channel = 1; }), HasSubstr("of another channel"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[0].offset = 2; }), HasSubstr("off its elements"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[0].offset = std::numeric_limits<std::uint64_t>::max() - 3; }), HasSubstr("outside its buffer"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[0].protocol = Protocol::staged; }), HasSubstr("another protocol"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[0].peer_count = 0; }), HasSubstr("has no peers"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[0].first_peer = 7; }), HasSubstr("has no peers"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[1].source_count = 0; }), HasSubstr("has no sources"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[1].source_count = 9; }), HasSubstr("has no sources"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[1].memory = Memory::input; }), HasSubstr("writes the input"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].sources[1].offset = 4; }), HasSubstr("reads outside"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].operations[1].scale = true; }), HasSubstr("scaled"));
+    EXPECT_THAT(why_plan([](auto& p) {
+                    p[0].peers.push_back(1);
+                    p[0].operations[0].peer_count = 2;
+                }),
+                HasSubstr("sends twice"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].peers[0] = 0; }), HasSubstr("names peer"));
+    EXPECT_THAT(why_plan([](auto& p) { p[0].sources[0].peer = 3; }), HasSubstr("names peer"));
+}
+
+// Rank 0 sends halves of its output and then receives the whole back: the receive must wait for both sends.
+std::vector<Schedule> there_and_back() {
+    return schedules_of(2, [](std::vector<Builder>& rank) {
+        const Slice scratch = rank[1].scratch(n);
+        for (const std::uint64_t half : {0, 2}) {
+            rank[0].send(1, output.part(half, 2));
+            rank[1].recv(0, scratch.part(half, 2));
+        }
+        rank[1].recv_reduce(0, output, output);
+        rank[0].send(1, output);
+        const std::array terms = {Term::message(1)};
+        rank[0].fold(terms, output);
+        rank[1].send(0, output);
+    });
+}
+
+TEST(PlanVerifier, RefutesHazardsThatAreNotListed) {
+    const Problem problem = problem_of(Collective::all_reduce, 2, n, true);
+    const auto hazards_of_last = [](Plan& plan) -> std::uint32_t& { return plan.operations.back().hazard_count; };
+    EXPECT_EQ(why_plan(problem, there_and_back(), [](auto&) {}), "proved");
+    EXPECT_THAT(why_plan(problem, there_and_back(), [&](auto& p) { hazards_of_last(p[0]) = 0; }), HasSubstr("does not list it"));
+}
+
+TEST(PlanVerifier, AcceptsAWaitForALaterSendToTheSamePeer) {
+    const Problem problem = problem_of(Collective::all_reduce, 2, n, true);
+    const auto only_the_last = [](std::vector<Plan>& plans) {
+        Operation& fold = plans[0].operations.back();
+        ASSERT_EQ(fold.hazard_count, 3u);
+        fold.first_hazard += 2;
+        fold.hazard_count = 1;
+    };
+    EXPECT_EQ(why_plan(problem, there_and_back(), only_the_last), "proved");
+    const auto only_the_first = [](std::vector<Plan>& plans) { plans[0].operations.back().hazard_count = 1; };
+    EXPECT_THAT(why_plan(problem, there_and_back(), only_the_first), HasSubstr("does not list it"));
+}
+
+TEST(PlanVerifier, RefutesHazardsThatAreNoEarlierSends) {
+    const Problem problem = problem_of(Collective::all_reduce, 2, n, true);
+    const auto changed = [&](std::uint32_t to) {
+        return why_plan(problem, there_and_back(), [&](auto& p) { p[0].hazards[p[0].operations.back().first_hazard] = to; });
+    };
+    EXPECT_THAT(changed(3), HasSubstr("no earlier send"));
+    EXPECT_THAT(changed(99), HasSubstr("no earlier send"));
+    EXPECT_THAT(changed(2), HasSubstr("ascending"));
+    EXPECT_THAT(why_plan(problem, there_and_back(), [](auto& p) { p[0].operations.back().hazard_count = 9; }), HasSubstr("hazards out of range"));
+}
+
+}  // namespace
+}  // namespace attune::collectives
