@@ -32,8 +32,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Nothing when proved, else one line: rank, step, what is wrong. `schedules[r]` belongs to rank r. All four models, postcondition and agreement. Throws Error(usage)
-// when the ranks' buffers together exceed 2^26 elements.
+// Nothing when proved, else one line: rank, step, what is wrong. `schedules[r]` belongs to rank r. All four models, postcondition and agreement.
+// Throws Error(usage) when the ranks' buffers together exceed 2^26 elements.
 std::optional<std::string> refute(const Problem& problem, std::span<const Schedule> schedules);
 std::optional<std::string> refute(const Problem& problem, std::span<const Plan> plans);
 

@@ -33,7 +33,7 @@ struct Options {
 struct Totals {
     std::uint64_t proved = 0;
     std::vector<collectives::ProofFailure> failures;
-    std::vector<std::string> skipped;
+    std::string skipped;  // the first reason why something did not apply
     bool stopped = false;
 };
 
@@ -64,8 +64,13 @@ std::vector<const Algorithm*> chosen(const Options& options) {
 }
 
 void print_line(const Algorithm& algorithm, const collectives::SweepResult& result, double seconds) {
-    fmt::print("{:<15} {:<20} {} {:>7} of {:<7} {:6.2f} s\n", name_of(algorithm.collective), algorithm.name, result.failures.empty() ? "proved " : "REFUTED",
-               result.proved, result.proved + result.failures.size(), seconds);
+    const std::uint64_t tried = result.proved + result.failures.size();
+    const std::string name = fmt::format("{:<15} {:<20}", name_of(algorithm.collective), algorithm.name);
+    if (tried == 0) {
+        fmt::print("{} skipped, {}\n", name, result.skipped.empty() ? "none of these ranks is such a root" : result.skipped.front());
+    } else {
+        fmt::print("{} {} {:>7} of {:<7} {:6.2f} s\n", name, result.failures.empty() ? "proved " : "REFUTED", result.proved, tried, seconds);
+    }
     std::fflush(stdout);
 }
 
@@ -93,8 +98,6 @@ void print_totals(const Totals& totals, double seconds) {
                    failure.reason);
     }
     if (totals.failures.size() > shown) fmt::print("... and {} more; --json lists all\n", totals.failures.size() - shown);
-    for (const std::string& text : totals.skipped)
-        fmt::print("skipped {}\n", text);
     fmt::print("proved {} (algorithm, ranks, root, config) in {:.1f} s of processor time{}{}\n", totals.proved, seconds,
                totals.failures.empty() ? "" : fmt::format(", refuted {}", totals.failures.size()), totals.stopped ? ", interrupted" : "");
 }
@@ -113,8 +116,7 @@ int run(const Options& options) {
         const collectives::SweepResult result = sweep.run(*algorithm);
         totals.proved += result.proved;
         totals.failures.insert(totals.failures.end(), result.failures.begin(), result.failures.end());
-        for (const std::string& text : result.skipped)
-            totals.skipped.push_back(fmt::format("{} {}, {}", name_of(algorithm->collective), algorithm->name, text));
+        if (totals.skipped.empty() && !result.skipped.empty()) totals.skipped = result.skipped.front();
         if (!options.json && !options.quiet) print_line(*algorithm, result, processor_seconds() - before);
         totals.stopped = result.stopped;
         if (totals.stopped) break;
@@ -127,7 +129,10 @@ int run(const Options& options) {
     }
     if (totals.stopped) return static_cast<int>(core::ErrorCode::interrupted);
     if (!totals.failures.empty()) return static_cast<int>(core::ErrorCode::check_failed);
-    if (totals.proved == 0) throw core::Error(core::ErrorCode::usage, "nothing to prove: no algorithm applies to these ranks, roots and settings");
+    if (totals.proved == 0) {
+        throw core::Error(core::ErrorCode::usage,
+                          "nothing to prove: " + (totals.skipped.empty() ? "none of these numbers of ranks has such a root" : totals.skipped));
+    }
     return 0;
 }
 

@@ -24,8 +24,9 @@ std::string operation_text(const Plan& plan, const Operation& operation) {
             if (source.message) peers += fmt::format(" {}", source.peer);
         }
     }
-    return fmt::format("{}{} {} bytes [{},{}) ch{}", operation.kind == OperationKind::send ? "send" : "fold", peers,
-                       names[std::min<std::size_t>(static_cast<std::size_t>(operation.memory), 3)], operation.offset, operation.offset + operation.length, operation.channel);
+    const auto memory = std::min<std::size_t>(static_cast<std::size_t>(operation.memory), 3);
+    return fmt::format("{}{} {} bytes [{},{}) ch{}", operation.kind == OperationKind::send ? "send" : "fold", peers, names[memory], operation.offset,
+                       operation.offset + operation.length, operation.channel);
 }
 
 }  // namespace
