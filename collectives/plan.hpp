@@ -22,30 +22,30 @@ enum class Protocol : std::uint8_t { inline_message, staged };
 enum class Memory : std::uint8_t { input, output, scratch };
 
 struct Source {
-    bool message = false;        // next message of `peer`, else a local slice
+    bool message = false;  // next message of `peer`, else a local slice
     Memory memory = Memory::input;
     Rank peer = -1;
-    std::uint64_t offset = 0;    // bytes, local slices
+    std::uint64_t offset = 0;  // bytes, local slices
 };
 
 struct Operation {
     OperationKind kind = OperationKind::fold;
     Protocol protocol = Protocol::staged;  // send; for folds: of its messages
     std::uint8_t channel = 0;
-    Memory memory = Memory::output;        // slice sent, or destination of the fold
-    bool scale = false;                    // fold: multiply by 1/ranks before the store
-    std::uint64_t offset = 0;              // bytes
-    std::uint64_t length = 0;              // bytes
+    Memory memory = Memory::output;                    // slice sent, or destination of the fold
+    bool scale = false;                                // fold: multiply by 1/ranks before the store
+    std::uint64_t offset = 0;                          // bytes
+    std::uint64_t length = 0;                          // bytes
     std::uint32_t first_source = 0, source_count = 0;  // into Plan::sources (fold)
     std::uint32_t first_peer = 0, peer_count = 0;      // into Plan::peers (send)
     std::uint32_t first_hazard = 0, hazard_count = 0;  // into Plan::hazards (fold): earlier sends that read what this writes
 };
 
 struct CompileOptions {
-    std::uint64_t inline_bytes = 2048;      // 0, 48 or 2048
-    std::uint64_t fragment_bytes = 65536;   // staging piece of the transport
-    bool streaming_stores = false;          // staging_stores=streaming
-    std::uint64_t nontemporal_bytes = 0;    // 0 = never
+    std::uint64_t inline_bytes = 2048;     // 0, 48 or 2048
+    std::uint64_t fragment_bytes = 65536;  // staging piece of the transport
+    bool streaming_stores = false;         // staging_stores=streaming
+    std::uint64_t nontemporal_bytes = 0;   // 0 = never
 };
 // From config and what the transport offers.
 CompileOptions compile_options(const core::Config& config, std::uint64_t fragment_bytes);
@@ -55,7 +55,7 @@ struct Plan {
     Rank rank = 0;
     CompileOptions options;
     std::uint64_t scratch_bytes = 0;
-    std::vector<Operation> operations;  // grouped by channel, in program order
+    std::vector<Operation> operations;                            // grouped by channel, in program order
     std::array<std::uint32_t, max_channels + 1> channel_begin{};  // operations of channel c: [channel_begin[c], channel_begin[c+1])
     std::vector<Source> sources;
     std::vector<Rank> peers;

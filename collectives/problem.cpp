@@ -16,7 +16,9 @@ constexpr std::array<std::string_view, 5> names = {"all_reduce", "all_gather", "
 
 }  // namespace
 
-std::string_view name_of(Collective collective) noexcept { return names[static_cast<std::size_t>(collective)]; }
+std::string_view name_of(Collective collective) noexcept {
+    return names[static_cast<std::size_t>(collective)];
+}
 
 Collective parse_collective(std::string_view text) {
     const std::vector<std::string> known(names.begin(), names.end());
@@ -24,11 +26,17 @@ Collective parse_collective(std::string_view text) {
     return collectives_list[static_cast<std::size_t>(std::ranges::find(known, word) - known.begin())];
 }
 
-std::span<const Collective> all_collectives() noexcept { return collectives_list; }
+std::span<const Collective> all_collectives() noexcept {
+    return collectives_list;
+}
 
-bool is_rooted(Collective collective) noexcept { return collective == Collective::broadcast; }
+bool is_rooted(Collective collective) noexcept {
+    return collective == Collective::broadcast;
+}
 
-bool reduces(Collective collective) noexcept { return collective == Collective::all_reduce || collective == Collective::reduce_scatter; }
+bool reduces(Collective collective) noexcept {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter;
+}
 
 std::uint64_t Problem::input_elements() const noexcept {
     return collective == Collective::reduce_scatter ? count * static_cast<std::uint64_t>(ranks) : count;
@@ -38,7 +46,9 @@ std::uint64_t Problem::output_elements() const noexcept {
     return collective == Collective::all_gather ? count * static_cast<std::uint64_t>(ranks) : count;
 }
 
-std::uint64_t Problem::bytes() const noexcept { return std::max(input_elements(), output_elements()) * core::size_of(dtype); }
+std::uint64_t Problem::bytes() const noexcept {
+    return std::max(input_elements(), output_elements()) * core::size_of(dtype);
+}
 
 std::uint64_t in_place_input_offset(const Problem& problem, int rank) noexcept {
     return problem.collective == Collective::all_gather ? problem.count * static_cast<std::uint64_t>(rank) : 0;

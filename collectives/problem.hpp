@@ -17,8 +17,8 @@ enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, b
 std::string_view name_of(Collective collective) noexcept;
 Collective parse_collective(std::string_view text);  // throws Error(usage) naming the nearest
 std::span<const Collective> all_collectives() noexcept;
-bool is_rooted(Collective collective) noexcept;   // broadcast
-bool reduces(Collective collective) noexcept;     // all_reduce, reduce_scatter
+bool is_rooted(Collective collective) noexcept;  // broadcast
+bool reduces(Collective collective) noexcept;    // all_reduce, reduce_scatter
 
 // Elements of each rank's buffers, `count` = elements of the smaller buffer (one rank's block):
 //   all_reduce      input count            output count

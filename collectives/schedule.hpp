@@ -27,11 +27,11 @@ enum class BufferId : std::uint8_t { input, output, scratch };
 // element before it writes that element. Step format 1.
 struct Step {
     StepKind kind = StepKind::copy;
-    bool joined = false;               // same fold as the previous step
+    bool joined = false;  // same fold as the previous step
     std::uint8_t channel = 0;
     BufferId source : 4 = BufferId::input;        // send, reduce, copy
     BufferId destination : 4 = BufferId::output;  // recv, reduce, copy, scale
-    Rank peer = -1;                    // send, recv
+    Rank peer = -1;                               // send, recv
     std::uint64_t source_offset = 0;
     std::uint64_t destination_offset = 0;
     std::uint64_t length = 0;

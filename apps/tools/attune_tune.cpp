@@ -61,7 +61,7 @@ int run(const tools::TuneOptions& options, const std::vector<std::string>& words
     const auto result = tune(plan, options, target, guard);
     if (options.json) tools::print_json(tools::tune_json(plan, result));
     if (result.interrupted) {
-        fmt::print(stderr, "attune-tune: interrupted, {} trials saved; go on with: {}\n", result.trials, tools::resume_command(words));
+        fmt::print(stderr, "attune-tune: interrupted, {} trials saved; go on with: {}{}\n", result.trials, plan.folder, tools::resume_command(words));
         return static_cast<int>(core::ErrorCode::interrupted);
     }
     if (!options.json) fmt::print("{}", tools::last_screen(plan, result, tools::Paint(tools::use_color(options.color, 1))));
@@ -88,8 +88,9 @@ void add_space_options(CLI::App& app, tools::TuneOptions& options) {
         ->allow_extra_args(false);
 }
 
-tools::Body set_up(CLI::App& app, const std::vector<std::string>& words) {
+tools::Body set_up(CLI::App& app, const std::vector<std::string>& words, const std::string& folder) {
     const auto options = std::make_shared<tools::TuneOptions>();
+    options->folder = folder;
     options->ranks = tools::default_ranks();
     add_space_options(app, *options);
     auto* budget = tools::add_duration_option(app, "--budget", options->budget_ns, "Time for everything (30s, 2m, 1h); default 120s");
@@ -120,5 +121,7 @@ int main(int argc, char** argv) {
                                   "attune-tune all_reduce -n 4 --budget 30s --db my.attune.db\n"
                                   "attune-tune --resume                            go on after a kill"};
     const std::vector<std::string> words(argv + 1, argv + argc);
-    return tools::run_tool(info, argc, argv, [&](CLI::App& app) { return set_up(app, words); });
+    const std::string program = argv[0];
+    const std::string folder = program.substr(0, program.rfind('/') + 1);  // nothing when found on PATH: npos + 1 = 0
+    return tools::run_tool(info, argc, argv, [&](CLI::App& app) { return set_up(app, words, folder); });
 }

@@ -90,6 +90,7 @@ void fill_session(const TuneOptions& options, TunePlan& plan) {
 TunePlan plan_tune(const TuneOptions& options) {
     check(options);
     TunePlan plan;
+    plan.folder = options.folder;
     plan.topology = core::discover_topology();
     plan.identity = db::identity_of(plan.topology);
     for (const auto& name : options.collectives.empty() ? default_collectives : options.collectives) {

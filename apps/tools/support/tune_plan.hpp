@@ -16,6 +16,7 @@
 namespace attune::tools {
 
 struct TuneOptions {
+    std::string folder;
     std::vector<std::string> collectives;
     std::string target = "collective";
     std::string strategy = "exhaustive";
@@ -43,6 +44,7 @@ struct TunePlan {
     std::vector<collectives::Collective> collectives;
     std::vector<std::uint64_t> sizes;
     std::string release_path, journal_path;
+    std::string folder;  // before the names of tools in commands to try next, as this one was started: "build/release/bin/", or nothing
     bool named = false;  // the release was named by --db, so other tools must be told too
     tuner::CollectiveTargetOptions target;
     tuner::SessionOptions session;

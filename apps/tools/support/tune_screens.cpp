@@ -67,9 +67,9 @@ std::string next_commands(const TunePlan& plan) {
     const std::string db = plan.named ? " --db " + plan.release_path : "";
     const auto name = plan.collectives.empty() ? std::string_view("all_reduce") : collectives::name_of(plan.collectives.front());
     std::string text = "next:\n";
-    text += fmt::format("  attune-bench --compare default,tuned --rows{}\n", db);
-    text += fmt::format("  attune-lookup {} 64K -n {} --explain{}\n", name, plan.session.team.ranks, db);
-    text += fmt::format("  attune-run -n {} -- your program\n", plan.session.team.ranks);
+    text += fmt::format("  {}attune-bench --compare default,tuned --rows{}\n", plan.folder, db);
+    text += fmt::format("  {}attune-lookup {} 64K -n {} --explain{}\n", plan.folder, name, plan.session.team.ranks, db);
+    text += fmt::format("  {}attune-run -n {} -- your program\n", plan.folder, plan.session.team.ranks);
     return text;
 }
 
