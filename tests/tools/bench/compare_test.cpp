@@ -5,7 +5,7 @@
 #include "libcore/error.hpp"
 #include "tests/support/run_process.hpp"
 #include "tests/tuner/fake_arena.hpp"
-#include "planted_release.hpp"
+#include "tests/tools/bench/planted_release.hpp"
 
 #include <gtest/gtest.h>
 

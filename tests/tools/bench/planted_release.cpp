@@ -1,4 +1,4 @@
-#include "planted_release.hpp"
+#include "tests/tools/bench/planted_release.hpp"
 
 #include "collectives/catalogue.hpp"
 #include "collectives/chooser.hpp"

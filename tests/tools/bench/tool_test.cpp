@@ -1,5 +1,5 @@
 // attune-bench as its users run it.
-#include "planted_release.hpp"
+#include "tests/tools/bench/planted_release.hpp"
 #include "tests/support/json_schema.hpp"
 #include "tests/support/run_process.hpp"
 
