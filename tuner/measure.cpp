@@ -95,7 +95,7 @@ double class_floor(const std::vector<Block>& floor_blocks, const std::string& pl
 Verdict judge(const Comparison& comparison, std::size_t total, double floor_limit) {
     if (total < total_minimum) return Verdict::inconclusive;
     if (comparison.low > 1 + comparison.floor) return Verdict::slower;
-    if (comparison.high < 1) return Verdict::faster;
+    if (comparison.high < 1 - comparison.floor) return Verdict::faster;
     return comparison.floor > floor_limit ? Verdict::inconclusive : Verdict::same;
 }
 

@@ -49,7 +49,7 @@ struct Comparison {
     std::uint64_t blocks = 0, launches = 0;
     Verdict verdict = Verdict::inconclusive;
 };
-// slower: low > 1 + floor; faster: high < 1; inconclusive: floor above `floor_limit` or fewer than 8 blocks; else same.
+// slower: low > 1 + floor; faster: high < 1 - floor; inconclusive: floor above `floor_limit` or fewer than 8 blocks; else same.
 Comparison compare(const std::vector<Block>& blocks, const std::vector<Block>& floor_blocks, double floor_limit);
 
 }  // namespace attune::tuner

@@ -12,7 +12,7 @@ void Overwrites::find_overlaps(const Action& fold) {
     const std::size_t count = begin_.size();
     std::uint32_t any = 0;  // counted first: this loop is vectorized and nearly always finds nothing
     for (std::size_t i = 0; i < count; ++i)
-        any += static_cast<std::uint32_t>((begin_[i] < end) & (begin < end_[i]));
+        any += static_cast<std::uint32_t>(begin_[i] < end) & static_cast<std::uint32_t>(begin < end_[i]);
     found_.clear();
     for (std::size_t i = 0; any > 0 && i < count; ++i) {
         if (begin_[i] < end && begin < end_[i]) found_.push_back(static_cast<std::uint32_t>(i));

@@ -167,6 +167,12 @@ TEST(Measure, AFasterCandidateIsCalledFaster) {
     EXPECT_NEAR(comparison.tuned_us, 20, 2);
 }
 
+TEST(Measure, AGainWithinTheFloorIsTheSame) {
+    const std::vector<Block> floor = made_blocks({0.98, 0.99, 0.99, 1.0, 1.0, 1.0, 1.01, 1.01, 1.02});
+    EXPECT_EQ(compare(made_blocks(std::vector<double>(15, 0.998)), floor, 0.10).verdict, Verdict::same);
+    EXPECT_EQ(compare(made_blocks(std::vector<double>(15, 0.96)), floor, 0.10).verdict, Verdict::faster);
+}
+
 TEST(Measure, FewerThanEightBlocksDecideNothing) {
     EXPECT_EQ(compare(made_blocks(std::vector<double>(7, 2.0)), made_blocks(quiet), 0.10).verdict, Verdict::inconclusive);
     EXPECT_EQ(compare(made_blocks(std::vector<double>(8, 2.0)), made_blocks(quiet), 0.10).verdict, Verdict::slower);
