@@ -85,7 +85,7 @@ private:
                 progress.candidate = tried, progress.candidates = candidates, progress.best_gain = gain;
                 report(progress);
             };
-            const auto found = search_problem(options_, parts_, log_, runner_, problems[i], hooks);
+            const auto found = search_problem(tools_, problems[i], hooks);
             result_.searched[i] = found.measured;
             if (runner_.hopeless()) result_.notes.push_back(label_of(problems[i]) + ": the default itself failed, not tuned");
             if (found.promising) items.push_back({problems[i], found.default_config, found.winner, found.gain, found.block_ns, false});
@@ -136,7 +136,7 @@ private:
         hooks.report = [&](std::size_t index, const ConfirmItem& item) {
             report({.phase = Phase::confirm, .problem = index + 1, .problems = plan.items.size(), .label = label_of(item.problem), .best_gain = item.gain});
         };
-        if (!confirm(plan, parts_, log_, runner_, hooks) && !interrupted())
+        if (!confirm(plan, tools_, hooks) && !interrupted())
             result_.notes.push_back("the budget ended before every re-test was done; what lacks blocks is not published");
     }
 
@@ -184,6 +184,7 @@ private:
     const SessionParts& parts_;
     SessionLog log_;
     TrialRunner runner_;
+    SessionTools tools_{options_, parts_, log_, runner_};
     SessionResult result_;
 };
 

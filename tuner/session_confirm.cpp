@@ -50,8 +50,8 @@ struct Account {
 
 class Confirm {
 public:
-    Confirm(const ConfirmPlan& plan, const SessionParts& parts, SessionLog& log, TrialRunner& runner, const ConfirmHooks& hooks)
-        : plan_(plan), parts_(parts), log_(log), runner_(runner), hooks_(hooks), accounts_(plan.items.size()) {}
+    Confirm(const ConfirmPlan& plan, const SessionTools& tools, const ConfirmHooks& hooks)
+        : plan_(plan), parts_(tools.parts), log_(tools.log), runner_(tools.runner), hooks_(hooks), accounts_(plan.items.size()) {}
 
     bool run() {
         for (std::size_t i = 0; i < plan_.items.size(); ++i)
@@ -202,8 +202,8 @@ std::vector<ConfirmItem> probes_between(const std::vector<ConfirmItem>& items, c
     return result;
 }
 
-bool confirm(const ConfirmPlan& plan, const SessionParts& parts, SessionLog& log, TrialRunner& runner, const ConfirmHooks& hooks) {
-    return Confirm(plan, parts, log, runner, hooks).run();
+bool confirm(const ConfirmPlan& plan, const SessionTools& tools, const ConfirmHooks& hooks) {
+    return Confirm(plan, tools, hooks).run();
 }
 
 }  // namespace attune::tuner

@@ -44,6 +44,6 @@ struct ConfirmHooks {
 };
 // Launch by launch over all items, so that what one launch got by luck is in no row alone. Blocks of this run already in the journal count. Up to
 // three further launches replace blocks that were dropped because the placement changed. True when every item has its blocks.
-bool confirm(const ConfirmPlan& plan, const SessionParts& parts, SessionLog& log, TrialRunner& runner, const ConfirmHooks& hooks);
+bool confirm(const ConfirmPlan& plan, const SessionTools& tools, const ConfirmHooks& hooks);
 
 }  // namespace attune::tuner

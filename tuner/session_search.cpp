@@ -20,8 +20,7 @@ constexpr std::size_t winner_blocks = 2;  // kept ones, of a winner
 
 class Search {
 public:
-    Search(const SessionOptions& options, const SessionParts& parts, SessionLog& log, TrialRunner& runner)
-        : options_(options), parts_(parts), log_(log), runner_(runner) {}
+    explicit Search(const SessionTools& tools) : options_(tools.options), parts_(tools.parts), log_(tools.log), runner_(tools.runner) {}
 
     SearchOutcome run(const collectives::Problem& problem, const SearchHooks& hooks) {
         configs_ = parts_.target.candidates(problem);
@@ -146,9 +145,8 @@ private:
 
 }  // namespace
 
-SearchOutcome search_problem(const SessionOptions& options, const SessionParts& parts, SessionLog& log, TrialRunner& runner,
-                             const collectives::Problem& problem, const SearchHooks& hooks) {
-    return Search(options, parts, log, runner).run(problem, hooks);
+SearchOutcome search_problem(const SessionTools& tools, const collectives::Problem& problem, const SearchHooks& hooks) {
+    return Search(tools).run(problem, hooks);
 }
 
 }  // namespace attune::tuner

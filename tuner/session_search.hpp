@@ -27,7 +27,6 @@ struct SearchHooks {
 };
 
 // Replays what this run already measured, then goes on. The same journal and budget give the same next question.
-SearchOutcome search_problem(const SessionOptions& options, const SessionParts& parts, SessionLog& log, TrialRunner& runner,
-                             const collectives::Problem& problem, const SearchHooks& hooks);
+SearchOutcome search_problem(const SessionTools& tools, const collectives::Problem& problem, const SearchHooks& hooks);
 
 }  // namespace attune::tuner

@@ -57,6 +57,14 @@ private:
     std::string last_launch_;
 };
 
+// What the phases of one session share.
+struct SessionTools {
+    const SessionOptions& options;
+    const SessionParts& parts;
+    SessionLog& log;
+    TrialRunner& runner;
+};
+
 // How the session sees a recorded trial.
 Observation observation_of(const db::Trial& trial, std::size_t candidate);
 
