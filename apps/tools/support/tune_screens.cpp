@@ -53,8 +53,11 @@ std::optional<GridCell> cell_of(const TunePlan& plan, const tuner::SessionResult
     if (index < result.keys.size()) {
         if (const auto* row = row_for(result, result.keys[index], problem.bytes())) return proven_cell(result, row->row, problem.bytes());
     }
+    const auto refuted = [&](const tuner::TestedPoint& point) {
+        return index < result.keys.size() && point.key == result.keys[index] && point.bytes == problem.bytes();
+    };
     const bool searched = index < result.searched.size() && result.searched[index];
-    return searched ? std::optional(GridCell{}) : std::nullopt;
+    return searched || std::ranges::any_of(result.selection.rejected, refuted) ? std::optional(GridCell{}) : std::nullopt;
 }
 
 void add_some(std::string& text, const std::vector<std::string>& lines) {

@@ -74,6 +74,22 @@ TEST(GridOfARun, ShowsTheOwnGainOfASizeInsideAnInterval) {
     EXPECT_DOUBLE_EQ(grid.sizes.at(8).at(0).gain, row.gain);
 }
 
+TEST(GridOfARun, ARowThatFellInARecheckIsTheSame) {
+    const auto plan = plan_tune(small_options());
+    auto result = small_result(plan);
+    result.selection.rows.clear();
+    result.searched.clear();
+    tuner::TestedPoint point;
+    point.key = key_of("all_reduce");
+    point.bytes = 64;
+    point.reason = "not proven";
+    result.selection.rejected.push_back(point);
+    const auto grid = grid_of(plan, result);
+    ASSERT_TRUE(grid.sizes.at(64).contains(0));
+    EXPECT_FALSE(grid.sizes.at(64).at(0).proven);
+    EXPECT_FALSE(grid.sizes.at(8).contains(0));
+}
+
 TEST(LastScreen, NamesTheDatabaseAndThreeCommands) {
     const auto plan = plan_tune(small_options());
     const auto text = last_screen(plan, small_result(plan), Paint(false));
