@@ -101,7 +101,7 @@ tools::Body set_up(CLI::App& app) {
     app.add_option("-o,--op", options->op, "sum | prod | min | max")->type_name("WORD");
     app.add_option("-r,--root", options->root, "Root of a broadcast")->type_name("N");
     tools::add_transport_option(app, options->transport);
-    tools::add_word_option(app, "--binding", options->binding, {"binding", {"bound", "unbound"}}, "bound or unbound; default: bound when the CPUs suffice");
+    tools::add_word_option(app, "--binding", options->binding, {"binding", {"bound", "unbound"}, "bound or unbound; default: bound when the CPUs suffice"});
     app.add_flag("--in-place", options->in_place, "The call uses one buffer");
     tools::add_db_option(app, options->db);
     app.add_flag("--explain", options->explain, "Also every file tried, the identities compared, rows nearby, and the command that would tune this");

@@ -132,8 +132,9 @@ tools::Body set_up(CLI::App& app) {
     options->launch.ranks = tools::default_ranks();
     app.prefix_command();
     tools::add_ranks_option(app, options->launch.ranks);
-    tools::add_word_option(app, "--bind-to", options->bind_to, {"binding", {"core", "none"}},
-                           "core: rank r runs on the r-th allowed CPU, unless there are more ranks than CPUs; none: the system decides");
+    tools::add_word_option(
+        app, "--bind-to", options->bind_to,
+        {"binding", {"core", "none"}, "core: rank r runs on the r-th allowed CPU, unless there are more ranks than CPUs; none: the system decides"});
     app.add_flag("--report-bindings", options->report_bindings, "Say on stderr where each rank runs");
     app.add_flag("--tag-output", options->launch.tag_output, "Put \"[rank] \" in front of every line of output");
     app.add_option("-x", options->exports, "Set a variable for the ranks; all others are handed on as they are")

@@ -72,8 +72,8 @@ void add_space_options(CLI::App& app, tools::TuneOptions& options) {
     std::vector<std::string> names{"all"};
     for (const auto collective : collectives::all_collectives())
         names.emplace_back(collectives::name_of(collective));
-    tools::add_word_list_option(app, "collectives", options.collectives, {"collective", names},
-                                "What to tune; default: all_reduce all_gather reduce_scatter broadcast");
+    tools::add_word_list_option(app, "collectives", options.collectives,
+                                {"collective", names, "What to tune; default: all_reduce all_gather reduce_scatter broadcast"});
     tools::add_word_option(app, "--target", options.target, {"target", {"collective"}});
     std::vector<std::string> strategies(tuner::strategy_names().begin(), tuner::strategy_names().end());
     tools::add_word_option(app, "--strategy", options.strategy, {"strategy", strategies});
@@ -82,7 +82,7 @@ void add_space_options(CLI::App& app, tools::TuneOptions& options) {
     tools::add_size_options(app, options.sizes);
     app.add_option("-d,--dtype", options.dtype, "Element type")->type_name("TYPE")->capture_default_str();
     app.add_option("-o,--op", options.op, "Reduction operator")->type_name("OP")->capture_default_str();
-    tools::add_word_option(app, "--in-place", options.in_place, {"placement", {"no", "yes"}}, "no | yes: one buffer for input and output");
+    tools::add_word_option(app, "--in-place", options.in_place, {"placement", {"no", "yes"}, "no | yes: one buffer for input and output"});
     app.add_option("--candidate-zero", options.candidate_zero, "Test option: measure against this algorithm instead of the default; needs --db")
         ->type_name("COLLECTIVE:ALGORITHM")
         ->allow_extra_args(false);

@@ -141,7 +141,7 @@ tools::Body set_up(CLI::App& app) {
     std::vector<std::string> words = {"all"};
     for (const Collective collective : collectives::all_collectives())
         words.emplace_back(name_of(collective));
-    tools::add_word_list_option(app, "collectives", options->collectives, {"collective", words}, "what to prove, or all")->required();
+    tools::add_word_list_option(app, "collectives", options->collectives, {"collective", words, "what to prove, or all"})->required();
     app.add_option("--algorithm", options->algorithm, "only this algorithm");
     tools::add_rank_list_option(app, options->ranks);
     tools::add_roots_option(app, options->roots);

@@ -33,22 +33,22 @@ void add_list(CLI::App& app, const std::string& names, std::vector<std::string>&
 }
 
 void add_problem_options(CLI::App& app, Options& options) {
-    add_word_list_option(app, "collective", options.collectives, {"collective", collective_words()},
-                         "all | all_reduce | all_gather | reduce_scatter | broadcast | barrier");
+    add_word_list_option(app, "collective", options.collectives,
+                         {"collective", collective_words(), "all | all_reduce | all_gather | reduce_scatter | broadcast | barrier"});
     add_size_options(app, options.sizes);
     add_list(app, "--count", options.counts, "Elements of the smaller buffer, instead of sizes");
     add_list(app, "-d,--dtype", options.dtypes, "float32 (default) | float64 | int32 | int64 | all");
     add_list(app, "-o,--op", options.ops, "sum (default) | prod | min | max | all");
     add_roots_option(app, options.roots);
-    add_word_option(app, "--in-place", options.in_place, {"in-place choice", {"yes", "no", "both"}}, "yes | no | both (default)");
+    add_word_option(app, "--in-place", options.in_place, {"in-place choice", {"yes", "no", "both"}, "yes | no | both (default)"});
 }
 
 void add_method_options(CLI::App& app, Options& options) {
     add_number(app, "-w,--warm-up", options.warm_up, "Calls before the timed ones (default 5)");
     add_number(app, "--iterations", options.iterations, "Timed iterations; default: what fits 100 ms, 10 to 1000");
-    add_word_option(app, "--cache", options.cache, {"cache mode", {"hot", "rotate"}}, "hot: the same buffers; rotate: a ring larger than the caches");
-    add_word_option(app, "--mode", options.mode, {"mode", {"synchronized", "streaming"}},
-                    "synchronized: a common start for each iteration; streaming: back to back");
+    add_word_option(app, "--cache", options.cache, {"cache mode", {"hot", "rotate"}, "hot: the same buffers; rotate: a ring larger than the caches"});
+    add_word_option(app, "--mode", options.mode,
+                    {"mode", {"synchronized", "streaming"}, "synchronized: a common start for each iteration; streaming: back to back"});
     app.add_flag("-c,--check", options.check, "Compare every element with the exact result, outside the timing");
 }
 
@@ -56,8 +56,8 @@ void add_choice_options(CLI::App& app, Options& options) {
     app.add_option("--algorithm", options.algorithm, "Force this algorithm (see --list)")->type_name("NAME");
     app.add_option("--set", options.settings, "Force a parameter, e.g. segment_bytes=64K; repeatable")->type_name("KEY=VALUE")->allow_extra_args(false);
     add_db_option(app, options.db);
-    add_word_list_option(app, "--compare", options.compare, {"side", {"default", "tuned"}},
-                         "default,tuned: paired, with verdicts; exits 4 when tuned is slower")
+    add_word_list_option(app, "--compare", options.compare,
+                         {"side", {"default", "tuned"}, "default,tuned: paired, with verdicts; exits 4 when tuned is slower"})
         ->allow_extra_args(false);
     app.add_flag("--rows", options.rows, "With --compare: re-test every published row in fresh launches");
     app.add_flag("--list", options.list, "List algorithms with constraints, parameters and aliases");
@@ -76,7 +76,7 @@ void add_options(CLI::App& app, Options& options) {
     add_choice_options(app, options);
     add_rank_list_option(app, options.ranks);
     add_transport_option(app, options.transport);
-    add_word_option(app, "--bind-to", options.bind_to, {"binding", {"core", "none"}}, "core (default): one CPU for each rank while they last; none");
+    add_word_option(app, "--bind-to", options.bind_to, {"binding", {"core", "none"}, "core (default): one CPU for each rank while they last; none"});
     add_json_option(app, options.json);
     add_csv_option(app, options.csv);
     add_seed_option(app, options.seed);

@@ -29,9 +29,9 @@ std::uint64_t parse_number(const std::string& what, const std::string& text) {
     return number;
 }
 
-std::string one_of(const Words& words, const std::string& description) {
-    if (!description.empty()) {
-        return description;
+std::string help_of(const Words& words) {
+    if (!words.description.empty()) {
+        return words.description;
     }
     std::string text;
     for (const std::string& word : words.right) {
@@ -86,19 +86,19 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& names, std::i
         ->type_name("TIME");
 }
 
-CLI::Option* add_word_option(CLI::App& app, const std::string& names, std::string& word, const Words& words, const std::string& description) {
+CLI::Option* add_word_option(CLI::App& app, const std::string& names, std::string& word, const Words& words) {
     const auto accept = [&word, words](const std::string& text) { word = core::require_word(words.what, text, words.right); };
-    return app.add_option_function<std::string>(names, accept, one_of(words, description))->type_name("WORD");
+    return app.add_option_function<std::string>(names, accept, help_of(words))->type_name("WORD");
 }
 
-CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::vector<std::string>& list, const Words& words, const std::string& description) {
+CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::vector<std::string>& list, const Words& words) {
     const auto accept = [&list, words](const std::vector<std::string>& given) {
         list.clear();
         for (const std::string& text : given) {
             list.push_back(core::require_word(words.what, text, words.right));
         }
     };
-    return app.add_option_function<std::vector<std::string>>(names, accept, one_of(words, description))->delimiter(',')->type_name("WORD");
+    return app.add_option_function<std::vector<std::string>>(names, accept, help_of(words))->delimiter(',')->type_name("WORD");
 }
 
 CLI::Option* add_ranks_option(CLI::App& app, int& ranks) {
@@ -127,7 +127,7 @@ CLI::Option* add_roots_option(CLI::App& app, RootChoice& roots) {
 }
 
 CLI::Option* add_transport_option(CLI::App& app, std::string& transport) {
-    return add_word_option(app, "--transport", transport, {"transport", {"local", "shm"}}, "local (threads) or shm (processes)");
+    return add_word_option(app, "--transport", transport, {"transport", {"local", "shm"}, "local (threads) or shm (processes)"});
 }
 
 CLI::Option* add_db_option(CLI::App& app, std::optional<std::string>& path) {

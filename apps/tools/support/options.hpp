@@ -31,11 +31,11 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& names, std::i
 struct Words {
     std::string what;                // "transport": used in the message about a wrong word
     std::vector<std::string> right;  // the accepted words
+    std::string description = {};    // for the help; empty = the list of words
 };
-CLI::Option* add_word_option(CLI::App& app, const std::string& names, std::string& word, const Words& words, const std::string& description = "");
+CLI::Option* add_word_option(CLI::App& app, const std::string& names, std::string& word, const Words& words);
 // A list separated by commas or spaces, or positionals when `names` has no dash.
-CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::vector<std::string>& list, const Words& words,
-                                  const std::string& description = "");
+CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::vector<std::string>& list, const Words& words);
 
 // The common options. Each leaves its variable alone when it is not given.
 CLI::Option* add_ranks_option(CLI::App& app, int& ranks);                  // -n,--ranks N; pass default_ranks() as initial value
