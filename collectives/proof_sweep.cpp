@@ -78,27 +78,38 @@ SweepResult ProofSweep::run(const Algorithm& algorithm) {
     return result;
 }
 
+std::vector<std::uint64_t> ProofSweep::counts_for(const Problem& problem) const {
+    std::vector<std::uint64_t> counts = sweep_counts(problem.collective, problem.ranks);
+    const std::uint64_t segment = options_.pinned.number("segment_bytes", 0) / core::size_of(problem.dtype);
+    // Three segments, the last shorter, on every channel.
+    if (segment > 0) counts.push_back((2 * segment + segment / 2 + 1) * std::max<std::uint64_t>(options_.pinned.number("channels", 2), 1));
+    return counts;
+}
+
+std::vector<Cut> ProofSweep::cuts_for(const Algorithm& algorithm, const Problem& problem) const {
+    const Cut pinned = cut_of(problem, options_.pinned);
+    const bool one_segment_length = options_.pinned.get("segment_bytes").has_value();
+    const bool one_channel_count = options_.pinned.get("channels").has_value();
+    std::vector<Cut> cuts;
+    for (Cut cut : sweep_cuts(algorithm, problem.count)) {
+        if ((one_segment_length && cut.segment_elements != 0) || (one_channel_count && cut.channels > 1)) continue;
+        if (one_segment_length) cut.segment_elements = pinned.segment_elements;
+        if (one_channel_count) cut.channels = pinned.channels;
+        cuts.push_back(cut);
+    }
+    return cuts;
+}
+
 void ProofSweep::run_problem(const Algorithm& algorithm, const Problem& shape, SweepResult& result) {
     Problem problem = shape;
-    const std::uint64_t pinned_segment = options_.pinned.number("segment_bytes", 0) / core::size_of(problem.dtype);
-    const auto pinned_channels = static_cast<int>(options_.pinned.number("channels", 0));
-    std::vector<std::uint64_t> counts = sweep_counts(problem.collective, problem.ranks);
-    // Three segments, the last shorter, on every channel.
-    if (pinned_segment > 0) counts.push_back((2 * pinned_segment + pinned_segment / 2 + 1) * static_cast<std::uint64_t>(std::max(pinned_channels, 2)));
-    for (const std::uint64_t count : counts) {
+    const bool both_places = problem.collective != Collective::barrier && algorithm.constraints.in_place;
+    for (const std::uint64_t count : counts_for(shape)) {
         problem.count = count;
-        for (const bool in_place : {false, true}) {
-            problem.in_place = in_place;
-            if (in_place && (problem.collective == Collective::barrier || !algorithm.constraints.in_place)) continue;
-            for (Cut cut : sweep_cuts(algorithm, count)) {
-                if (options_.pinned.get("segment_bytes") && cut.segment_elements != 0) continue;
-                if (options_.pinned.get("segment_bytes")) cut.segment_elements = pinned_segment;
-                if (pinned_channels > 0 && cut.channels > 1) continue;
-                if (pinned_channels > 0) cut.channels = pinned_channels;
-                if (options_.stop && options_.stop()) {
-                    result.stopped = true;
-                    return;
-                }
+        for (int place = 0; place < (both_places ? 2 : 1); ++place) {
+            problem.in_place = place == 1;
+            for (const Cut& cut : cuts_for(algorithm, problem)) {
+                result.stopped = options_.stop && options_.stop();
+                if (result.stopped) return;
                 prove(algorithm, problem, cut, result);
             }
         }

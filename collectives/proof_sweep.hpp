@@ -42,6 +42,8 @@ public:
     SweepResult run(const Algorithm& algorithm);
 
 private:
+    std::vector<std::uint64_t> counts_for(const Problem& problem) const;
+    std::vector<Cut> cuts_for(const Algorithm& algorithm, const Problem& problem) const;
     void run_problem(const Algorithm& algorithm, const Problem& problem, SweepResult& result);
     void prove(const Algorithm& algorithm, const Problem& problem, const Cut& cut, SweepResult& result);
     std::string refute_both(const Algorithm& algorithm, const Problem& problem, const Cut& cut);

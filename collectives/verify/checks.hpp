@@ -13,12 +13,11 @@ namespace attune::collectives::verify {
 class Matching {
 public:
     Refutation check(ProgramSet& set);
-    // First message of the lane from -> to on a channel, or none.
-    std::uint32_t first(const ProgramSet& set, Rank from, Rank to, int channel) const noexcept { return first_[lane(set, from, to, channel)]; }
 
 private:
     static std::size_t lane(const ProgramSet& set, Rank from, Rank to, int channel) noexcept {
-        return static_cast<std::size_t>((channel * set.problem.ranks + from) * set.problem.ranks + to);
+        const auto ranks = static_cast<std::size_t>(set.problem.ranks);
+        return (static_cast<std::size_t>(channel) * ranks + static_cast<std::size_t>(from)) * ranks + static_cast<std::size_t>(to);
     }
     void link_messages(ProgramSet& set);
     Refutation match_fold(ProgramSet& set, std::uint32_t action);

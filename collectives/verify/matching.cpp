@@ -5,7 +5,7 @@
 namespace attune::collectives::verify {
 
 void Matching::link_messages(ProgramSet& set) {
-    const auto lanes = static_cast<std::size_t>(set.channels * set.problem.ranks * set.problem.ranks);
+    const std::size_t lanes = lane(set, 0, 0, set.channels);
     first_.assign(lanes, none);
     last_.assign(lanes, none);
     for (std::uint32_t index = 0; index < set.messages.size(); ++index) {

@@ -63,7 +63,8 @@ Refutation check_problem(const Problem& problem, std::size_t programs) {
 void check_size(const ProgramSet& set) {
     std::uint64_t elements = 0;
     for (const Layout& layout : set.layouts) {
-        if (layout.total > max_elements || (elements += layout.total) > max_elements) {
+        elements += std::min(layout.total, max_elements + 1);
+        if (elements > max_elements) {
             throw core::Error(
                 core::ErrorCode::usage,
                 fmt::format("the buffers of {} ranks hold more than the 2^26 elements the verifier can hold; use a smaller count", set.problem.ranks));
