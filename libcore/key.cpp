@@ -55,6 +55,13 @@ std::string Key::text() const {
     return out;
 }
 
+bool Key::covers(const Key& other) const {
+    if (root_class != "any" || other.root_class == "none") return *this == other;
+    Key same_root = other;
+    same_root.root_class = root_class;
+    return *this == same_root;
+}
+
 Key Key::parse(std::string_view text) {
     const std::vector<std::string> fields = split(text, '/');
     if (fields.size() != field_count) throw bad_key(text, fmt::format("has {} fields; a key has {}", fields.size(), field_count));

@@ -24,6 +24,8 @@ struct Key {
     std::string binding = "bound";  // "bound" or "unbound"
 
     std::string text() const;
+    // Whether what holds for this key holds for `other`: they are equal, or differ only in that this root class is "any".
+    bool covers(const Key& other) const;
     static Key parse(std::string_view text);  // throws Error(failure) for anything text() cannot produce
     friend bool operator==(const Key&, const Key&) = default;
 };

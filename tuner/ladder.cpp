@@ -73,7 +73,8 @@ std::optional<Problem> problem_of_key(const core::Key& key, std::uint64_t bytes)
 
 std::string label_of(const Problem& problem) {
     const std::string name(collectives::name_of(problem.collective));
-    return problem.collective == Collective::barrier ? name : name + " " + core::format_bytes(problem.bytes());
+    if (problem.collective == Collective::barrier) return name;
+    return name + " " + core::format_bytes(problem.bytes()) + (problem.root > 0 ? " root " + std::to_string(problem.root) : "");
 }
 
 }  // namespace attune::tuner

@@ -177,6 +177,26 @@ void judge(std::vector<TestedPoint>& points, const PublishOptions& options) {
     }
 }
 
+// A rooted choice proven at the first and at the last rank holds for any root; the weaker of the two points stands for both.
+void merge_roots(std::vector<TestedPoint>& points) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (points[i].key.root_class != "0" || !points[i].reason.empty()) continue;
+        core::Key last_key = points[i].key;
+        last_key.root_class = std::to_string(last_key.ranks - 1);
+        const auto last = std::ranges::find_if(points, [&](const TestedPoint& other) {
+            return other.reason.empty() && other.key == last_key && other.bytes == points[i].bytes && other.config == points[i].config &&
+                   other.default_config == points[i].default_config;
+        });
+        if (last == points.end()) continue;
+        TestedPoint both = last->low < points[i].low ? *last : points[i];
+        both.key.root_class = "any";
+        both.complete = points[i].complete;  // the search was done at root 0
+        both.candidates = points[i].candidates;
+        *last = both;
+        if (points[i].key.root_class != "any") points.erase(points.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+}
+
 // The row of a stretch carries the evidence of its weakest point.
 db::ReleaseRow row_of(std::span<const TestedPoint> points, const db::Identity& identity) {
     const auto weakest = std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
@@ -218,6 +238,7 @@ Selection select_rows(const std::vector<Trial>& trials, const db::Identity& iden
     for (const auto& [place, gathered] : gather(trials, options))
         add_points(gathered, options, points);
     judge(points, options);
+    merge_roots(points);
     std::stable_sort(points.begin(), points.end(),
                      [](const auto& a, const auto& b) { return std::pair(a.key.text(), a.bytes) < std::pair(b.key.text(), b.bytes); });
     Selection result;
@@ -254,7 +275,7 @@ db::ReleaseContent release_content(const db::Journal& journal, const db::Identit
 
 void keep_untested_rows(db::ReleaseContent& content, const db::ReleaseContent& existing, const Selection& selection) {
     const auto inside = [](const db::ReleaseRow& row, const core::Key& key, std::uint64_t low, std::uint64_t high) {
-        return row.row.key == key && row.row.low_bytes <= high && low <= row.row.high_bytes;
+        return (row.row.key.covers(key) || key.covers(row.row.key)) && row.row.low_bytes <= high && low <= row.row.high_bytes;
     };
     for (const auto& old : existing.rows) {
         if (!(old.identity == content.identities.front())) continue;

@@ -48,7 +48,8 @@ struct Selection {
 };
 
 // One-sided sign test of per-block gains against 1 + max(floor, minimum_gain), Benjamini-Hochberg over all points tried; then enough blocks and
-// launches, no failure in a re-test, no class slower than the default beyond the floor. Only phases "confirm" and "recheck" are
+// launches, no failure in a re-test, no class slower than the default beyond the floor. A rooted choice proven at the first and the last rank is published
+// for any root, else for the root it was proven at. Only phases "confirm" and "recheck" are
 // evidence; their floor is the "floor" trials of the same launches. Trials in the order they were recorded.
 Selection select_rows(const std::vector<db::Trial>& trials, const db::Identity& identity, const PublishOptions& options);
 

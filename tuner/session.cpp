@@ -126,6 +126,7 @@ private:
         if (options_.recheck.empty())
             for (auto& probe : probes_between(items, options_.problems, parts_.target))
                 items.push_back(std::move(probe));
+        add_last_roots(items, parts_.target);
         const std::int64_t left = log_.left_ns() - publish_reserve();
         const auto plan = make_plan(std::move(items), left);
         if (plan.dropped > 0)

@@ -127,7 +127,7 @@ private:
 };
 
 std::string name_of(const ConfirmItem& item) {
-    return fmt::format("{} {} {}", collectives::name_of(item.problem.collective), item.problem.count, item.config.text());
+    return fmt::format("{} {} root {} {}", collectives::name_of(item.problem.collective), item.problem.count, item.problem.root, item.config.text());
 }
 
 std::optional<collectives::Problem> next_size(const std::vector<collectives::Problem>& ladder, const collectives::Problem& problem) {
@@ -140,6 +140,18 @@ std::optional<collectives::Problem> next_size(const std::vector<collectives::Pro
 }
 
 }  // namespace
+
+void add_last_roots(std::vector<ConfirmItem>& items, Target& target) {
+    const std::size_t count = items.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        ConfirmItem item = items[i];
+        if (!collectives::is_rooted(item.problem.collective) || item.problem.root != 0 || item.problem.ranks < 2) continue;
+        item.problem.root = item.problem.ranks - 1;
+        if (collectives::reject(item.problem, item.config)) continue;
+        item.default_config = target.candidates(item.problem).front();
+        items.push_back(std::move(item));
+    }
+}
 
 std::string text_of(const ConfirmPlan& plan) {
     std::string text = fmt::format("{} {}", plan.launches, plan.blocks);

@@ -37,6 +37,9 @@ ConfirmPlan restore_plan(std::vector<ConfirmItem> items, const std::string& text
 // Sizes between items of one collective that are neighbours on the ladder and share config and default; a probe's default is asked from the target.
 std::vector<ConfirmItem> probes_between(const std::vector<ConfirmItem>& items, const std::vector<collectives::Problem>& ladder, Target& target);
 
+// The items again at the last rank, for rooted ones at root 0: only both together prove a choice for any root.
+void add_last_roots(std::vector<ConfirmItem>& items, Target& target);
+
 struct ConfirmHooks {
     std::int64_t deadline_ns = 0;
     std::string phase = "confirm";  // or "recheck"

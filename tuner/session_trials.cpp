@@ -62,7 +62,10 @@ core::Key TrialRunner::key_of(const collectives::Problem& problem) {
     facts.transport = options_.team.transport;
     facts.node_map = problem.node_map;
     facts.binding = binding_;
-    return collectives::key_of(problem, facts);
+    core::Key key = collectives::key_of(problem, facts);
+    // A block proves something about its own root only; publishing joins the first and the last to "any".
+    if (collectives::is_rooted(problem.collective)) key.root_class = std::to_string(problem.root);
+    return key;
 }
 
 void TrialRunner::load(const collectives::Problem& problem, std::vector<core::Config> configs) {

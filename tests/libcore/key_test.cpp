@@ -75,6 +75,18 @@ TEST(Key, RefusesTextThatTextCannotProduce) {
         tests::expect_error(ErrorCode::failure, "key '", [&one] { Key::parse(one); });
 }
 
+TEST(Key, CoversItselfAndWithAnyRootEveryRoot) {
+    Key any = sample_key(), second = sample_key(), unrooted = sample_key();
+    any.root_class = "any", second.root_class = "2", unrooted.root_class = "none";
+    EXPECT_TRUE(any.covers(any));
+    EXPECT_TRUE(any.covers(second));
+    EXPECT_TRUE(second.covers(second));
+    EXPECT_FALSE(second.covers(any));
+    EXPECT_FALSE(any.covers(unrooted));
+    second.ranks += 1;
+    EXPECT_FALSE(any.covers(second));
+}
+
 TEST(Key, RefusesToWriteAFieldThatCouldNotBeReadBack) {
     Key slash = sample_key();
     slash.collective = "all/reduce";

@@ -67,12 +67,42 @@ void append(std::vector<db::Trial>& trials, const Plan& plan) {
     }
 }
 
+// Trials of a broadcast from this root.
+void append_rooted(std::vector<db::Trial>& trials, int root, const Plan& plan) {
+    const std::size_t first = trials.size();
+    append(trials, plan);
+    for (std::size_t i = first; i < trials.size(); ++i) {
+        trials[i].key.collective = "broadcast";
+        trials[i].key.dtype_class = "bytes";
+        trials[i].key.op = "none";
+        trials[i].key.root_class = std::to_string(root);
+        trials[i].config = trials[i].phase == "floor" ? core::Config::parse("algorithm=linear") : core::Config::parse("algorithm=binomial");
+        trials[i].default_config = core::Config::parse("algorithm=linear");
+    }
+}
+
 Selection select(const std::vector<db::Trial>& trials, PublishOptions options = {}) {
     return select_rows(trials, identity(), options);
 }
 
 std::string only_reason(const Selection& selection) {
     return selection.rejected.size() == 1 ? selection.rejected.front().reason : "not one rejected point";
+}
+
+TEST(SelectRows, ARootedChoiceHoldsForAnyRootOnlyWhenProvenAtTheFirstAndTheLast) {
+    std::vector<db::Trial> trials;
+    append_rooted(trials, 0, {.bytes = 64, .gain = 1.5});
+    append_rooted(trials, 3, {.bytes = 64, .gain = 1.3});
+    append_rooted(trials, 0, {.bytes = 512, .gain = 1.5});
+    append_rooted(trials, 3, {.bytes = 512, .gain = 1.0});
+    const auto selection = select(trials);
+    ASSERT_EQ(selection.rows.size(), 2u);
+    EXPECT_EQ(selection.rows[0].row.key.root_class, "0");
+    EXPECT_EQ(selection.rows[0].row.low_bytes, 512u);
+    EXPECT_EQ(selection.rows[1].row.key.root_class, "any");
+    EXPECT_EQ(selection.rows[1].row.low_bytes, 64u);
+    EXPECT_NEAR(selection.rows[1].row.gain, 1.3, 0.02);  // the weaker of the two
+    EXPECT_EQ(selection.rejected.size(), 1u);
 }
 
 TEST(SelectRows, PublishesAClearGainWithItsEvidence) {

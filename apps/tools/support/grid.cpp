@@ -13,6 +13,12 @@ namespace {
 
 using KeySet = std::map<std::string, core::Key>;  // by text, so in a fixed order
 
+// Trials have the root they ran at, rows may hold for any: one column shows both.
+core::Key column_key(core::Key key) {
+    if (key.root_class != "none") key.root_class = "any";
+    return key;
+}
+
 // What may tell two problems of one collective apart, as shown in a title.
 std::vector<std::string> marks_of(const core::Key& key) {
     const std::string ranks = std::to_string(key.ranks);
@@ -40,9 +46,9 @@ std::string title_of(const core::Key& key, const KeySet& keys) {
 KeySet keys_in(const std::vector<db::Trial>& trials, const std::vector<db::ReleaseRow>& rows) {
     KeySet keys;
     for (const db::Trial& trial : trials)
-        keys.emplace(trial.key.text(), trial.key);
+        keys.emplace(column_key(trial.key).text(), column_key(trial.key));
     for (const db::ReleaseRow& row : rows)
-        keys.emplace(row.row.key.text(), row.row.key);
+        keys.emplace(column_key(row.row.key).text(), column_key(row.row.key));
     return keys;
 }
 
@@ -83,9 +89,9 @@ Grid make_grid(const std::vector<db::Trial>& trials, const std::vector<db::Relea
     }
     const auto wanted = [only](std::uint64_t bytes) { return only.empty() || std::ranges::find(only, bytes) != only.end(); };
     for (const db::Trial& trial : trials)
-        if (wanted(trial.bytes)) grid.sizes[trial.bytes].try_emplace(column_of.at(trial.key.text()));
+        if (wanted(trial.bytes)) grid.sizes[trial.bytes].try_emplace(column_of.at(column_key(trial.key).text()));
     for (const db::ReleaseRow& row : rows) {
-        const std::size_t column = column_of.at(row.row.key.text());
+        const std::size_t column = column_of.at(column_key(row.row.key).text());
         for (const std::uint64_t end : {row.row.low_bytes, row.row.high_bytes})
             if (wanted(end)) grid.sizes[end][column] = cell_of(row.row);
         const auto last = grid.sizes.upper_bound(row.row.high_bytes);

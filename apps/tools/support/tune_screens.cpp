@@ -32,7 +32,7 @@ tuner::LadderOptions ladder_of(const TunePlan& plan) {
 }
 
 const db::ReleaseRow* row_for(const tuner::SessionResult& result, const core::Key& key, std::uint64_t bytes) {
-    const auto covers = [&](const db::ReleaseRow& row) { return row.row.key == key && row.row.low_bytes <= bytes && bytes <= row.row.high_bytes; };
+    const auto covers = [&](const db::ReleaseRow& row) { return row.row.key.covers(key) && row.row.low_bytes <= bytes && bytes <= row.row.high_bytes; };
     const auto found = std::ranges::find_if(result.selection.rows, covers);
     return found == result.selection.rows.end() ? nullptr : &*found;
 }
@@ -54,7 +54,7 @@ std::optional<GridCell> cell_of(const TunePlan& plan, const tuner::SessionResult
         if (const auto* row = row_for(result, result.keys[index], problem.bytes())) return proven_cell(result, row->row, problem.bytes());
     }
     const auto refuted = [&](const tuner::TestedPoint& point) {
-        return index < result.keys.size() && point.key == result.keys[index] && point.bytes == problem.bytes();
+        return index < result.keys.size() && point.key.covers(result.keys[index]) && point.bytes == problem.bytes();
     };
     const bool searched = index < result.searched.size() && result.searched[index];
     return searched || std::ranges::any_of(result.selection.rejected, refuted) ? std::optional(GridCell{}) : std::nullopt;
