@@ -1,5 +1,6 @@
 #include "collectives/chooser.hpp"
 
+#include "collectives/applicability.hpp"
 #include "collectives/catalogue.hpp"
 #include "collectives/default_config.hpp"
 #include "libcore/error.hpp"
@@ -16,33 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> match_names = {"exact", "interval", "none"};
 constexpr std::array<std::string_view, 3> source_names = {"default", "tuned", "forced"};
-// Each set contains the ones before it.
-constexpr std::array<std::string_view, 3> instruction_sets = {"generic", "avx2", "avx512"};
 
 using Reason = std::optional<std::string>;
-
-Reason lacks_instructions(const core::TableRow& row, std::string_view available) {
-    const auto needed = std::ranges::find(instruction_sets, row.instruction_set);
-    if (needed == instruction_sets.end()) return fmt::format("unknown instruction set '{}'", row.instruction_set);
-    auto ours = std::ranges::find(instruction_sets, available);
-    if (ours == instruction_sets.end()) ours = instruction_sets.begin();  // whatever it is, it runs the generic kernels
-    if (needed <= ours) return {};
-    return fmt::format("needs {}, but a rank has only {}", row.instruction_set, available);
-}
-
-// Why a row that covers the problem cannot be used now, or nothing.
-Reason skip_reason(const core::TableRow& row, const Problem& problem, const core::Config& standard, const ChooserFacts& facts) {
-    if (row.default_version != default_version)
-        return fmt::format("proven against default version {}, now {} (attune-tune --recheck)", row.default_version, default_version);
-    if (row.default_config != standard) return fmt::format("proven against the default {} (attune-tune --recheck)", row.default_config.text());
-    const std::string name = row.config.algorithm();
-    const Algorithm* algorithm = find_algorithm(problem.collective, name);
-    if (algorithm == nullptr) return fmt::format("unknown algorithm '{}'", name);
-    if (algorithm->version != row.algorithm_version)
-        return fmt::format("proven with {} version {}, now {} (attune-tune --recheck)", name, row.algorithm_version, algorithm->version);
-    if (Reason reason = lacks_instructions(row, facts.topology.instruction_set)) return reason;
-    return reject(problem, standard.with(row.config));
-}
 
 std::string interval_text(const core::TableRow& row) {
     return fmt::format("{} .. {}", core::format_bytes(row.low_bytes), core::format_bytes(row.high_bytes));
@@ -122,7 +98,7 @@ Choice Chooser::choose(const Problem& problem) const {
         if (!index) continue;
         const core::TableRow row = table_.row(*index);
         if (!choice.reason.empty()) choice.reason += "; ";
-        if (const Reason reason = skip_reason(row, problem, choice.config, facts_)) {
+        if (const Reason reason = why_unusable(row, problem, choice.config, facts_.topology)) {
             choice.reason += fmt::format("row {} skipped: {}", *index, *reason);
             continue;
         }

@@ -1,13 +1,13 @@
 #include "db/lookup.hpp"
 
 #include "db/footer.hpp"
+#include "db/overlay.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <tuple>
 
 namespace attune::db {
 
@@ -33,27 +33,33 @@ const Identity* nearest_identity(const std::vector<Identity>& stored, const Iden
     return nearest == stored.end() ? nullptr : &*nearest;
 }
 
-// A row and the layer it comes from.
-using Found = std::pair<ReleaseRow, std::size_t>;
+// Rows of one layer for this identity, as the grade allows them.
+struct Found {
+    std::vector<ReleaseRow> usable, skipped;
+};
 
-// An earlier row wins over a later one of the same key whose interval overlaps.
-bool covered(const std::vector<Found>& rows, const core::TableRow& row) {
-    return std::ranges::any_of(rows, [&row](const Found& earlier) {
-        const core::TableRow& held = earlier.first.row;
-        return held.key == row.key && held.low_bytes <= row.high_bytes && row.low_bytes <= held.high_bytes;
-    });
+// With the grade `exact` a row stands for the two sizes it was measured at.
+std::vector<ReleaseRow> graded(const ReleaseRow& row, Grade grade) {
+    if (grade == Grade::interval || row.row.low_bytes == row.row.high_bytes) return {row};
+    std::vector<ReleaseRow> ends = {row, row};
+    ends[0].row.high_bytes = row.row.low_bytes;
+    ends[1].row.low_bytes = row.row.high_bytes;
+    return ends;
 }
 
-std::size_t overlay(std::vector<Found>& rows, const ReleaseContent& content, const Identity& identity, std::size_t layer) {
-    std::vector<Found> added;
-    std::size_t own = 0;
-    for (const ReleaseRow& row : content.rows) {
-        if (row.identity != identity) continue;
-        ++own;
-        if (!covered(rows, row.row)) added.emplace_back(row, layer);
-    }
-    std::ranges::move(added, std::back_inserter(rows));
-    return own;
+void sort_out(Found& found, LayerState& state, const ReleaseRow& row, const Rules& rules) {
+    const std::optional<std::string> reason = rules.usable ? rules.usable(row.row) : std::nullopt;
+    if (reason && state.skipped == 0) state.skip_reason = *reason;
+    ++(reason ? state.skipped : state.rows);
+    std::ranges::move(graded(row, rules.grade), std::back_inserter(reason ? found.skipped : found.usable));
+}
+
+std::string counted(std::size_t rows) {
+    return std::to_string(rows) + (rows == 1 ? " row" : " rows");
+}
+
+std::string skipped_text(const LayerState& state, const std::string& of) {
+    return std::to_string(state.skipped) + " of " + counted(state.rows + state.skipped) + of + " skipped: " + state.skip_reason;
 }
 
 void judge(LayerState& state, const ReleaseContent& content, const Identity& current) {
@@ -61,23 +67,35 @@ void judge(LayerState& state, const ReleaseContent& content, const Identity& cur
     if (nearest == nullptr || *nearest != current) {
         state.state = "other machine";
         state.reason = nearest == nullptr ? "holds no machine at all" : "tuned on another machine: " + differing_fields(*nearest, current);
-    } else if (state.rows == 0) {
+    } else if (state.rows + state.skipped == 0) {
         state.reason = "tuned on this machine, nothing was proven faster than the default";
     } else {
-        state.reason = std::to_string(state.rows) + (state.rows == 1 ? " row" : " rows") + " for this machine, tuned " + content.utc;
+        state.reason = counted(state.rows + state.skipped) + " for this machine, tuned " + content.utc;
+        if (state.skipped > 0) state.reason += "; " + skipped_text(state, "");
     }
     if (nearest != nullptr) state.nearest = *nearest;
 }
 
-LayerState read_layer(const Layer& layer, const Identity& identity, std::vector<Found>& rows, std::size_t index) try {
+LayerState unread(const Layer& layer, const std::string& state, const std::string& reason) {
+    LayerState out;
+    out.layer = layer;
+    out.state = state;
+    out.reason = reason;
+    return out;
+}
+
+// Leaves `found` as it was when the file cannot be read.
+LayerState read_layer(const Layer& layer, const Identity& identity, const Rules& rules, Found& found) try {
     const ReleaseContent content = read_release(layer.path);
-    LayerState state{layer, "used", {}, overlay(rows, content, identity, index), {}};
+    LayerState state = unread(layer, "used", {});
+    for (const ReleaseRow& row : content.rows)
+        if (row.identity == identity) sort_out(found, state, row, rules);
     judge(state, content, identity);
     return state;
 } catch (const ReleaseError& error) {
-    return {layer, error.kind() == ReleaseError::Kind::missing ? "missing" : "damaged", error.reason(), 0, {}};
+    return unread(layer, error.kind() == ReleaseError::Kind::missing ? "missing" : "damaged", error.reason());
 } catch (const std::exception& error) {
-    return {layer, "damaged", error.what(), 0, {}};
+    return unread(layer, "damaged", error.what());
 }
 
 // Silent: what is used, and a default path where nothing is. A default path of another machine matters only when nothing else was found.
@@ -93,7 +111,7 @@ void judge_requirement(Loaded& loaded) {
     if (damaged != loaded.layers.end()) {
         loaded.fatal_code = 4;
         loaded.fatal_message = damaged->layer.path + ": " + damaged->reason + " (ATTUNE_DB_MODE=require)";
-    } else if (loaded.rows.empty()) {
+    } else if (std::ranges::all_of(loaded.layers, [](const LayerState& state) { return state.rows == 0; })) {
         loaded.fatal_code = 3;
         loaded.fatal_message = "no applicable row in any tuning database (ATTUNE_DB_MODE=require): run attune-tune, or unset it";
         for (const LayerState& state : loaded.layers)
@@ -131,26 +149,49 @@ std::vector<Layer> layers(const core::Environment& environment, const std::strin
     return out;
 }
 
-Loaded load(const std::vector<Layer>& layers, const Identity& identity, Mode mode) {
+Grade parse_grade(std::string_view text) {
+    static const std::vector<std::string> offered = {"exact", "interval"}, later = {"nearest", "family", "model"};
+    if (std::ranges::find(later, text) != later.end())
+        throw core::Error(core::ErrorCode::usage, "ATTUNE_DB_MIN_GRADE='" + std::string(text) + "' is not offered yet; use exact or interval");
+    return core::require_word("ATTUNE_DB_MIN_GRADE", text, offered) == "exact" ? Grade::exact : Grade::interval;
+}
+
+Loaded load(const std::vector<Layer>& layers, const Identity& identity, const Rules& rules) {
     Loaded loaded;
-    if (mode == Mode::off) return loaded;
-    std::vector<Found> found;
-    for (const Layer& layer : layers)
-        loaded.layers.push_back(read_layer(layer, identity, found, loaded.layers.size()));
-    std::ranges::sort(found, {}, [](const Found& row) { return std::tuple(row.first.row.key.text(), row.first.row.low_bytes); });
-    for (auto& [row, layer] : found) {
-        loaded.rows.push_back(std::move(row));
-        loaded.row_layers.push_back(layer);
+    if (rules.mode == Mode::off) return loaded;
+    Overlay overlay;
+    std::vector<PlacedRow> skipped;
+    for (const Layer& layer : layers) {
+        Found found;
+        loaded.layers.push_back(read_layer(layer, identity, rules, found));
+        const std::size_t index = loaded.layers.size() - 1;
+        for (const ReleaseRow& row : found.usable)
+            overlay.add(row, index);
+        for (ReleaseRow& row : found.skipped)
+            skipped.push_back({std::move(row), index});
     }
+    for (const PlacedRow& placed : skipped)
+        overlay.add(placed.row, placed.layer);
+    std::vector<core::TableRow> rows;
+    for (PlacedRow& placed : std::move(overlay).take()) {
+        rows.push_back(placed.row.row);
+        loaded.rows.push_back(std::move(placed.row));
+        loaded.row_layers.push_back(placed.layer);
+    }
+    loaded.table = core::ConfigTable::build(std::move(rows));
     for (const LayerState& state : loaded.layers) {
         if (deserves_warning(state, !loaded.rows.empty())) loaded.warnings.push_back(state.layer.path + ": " + state.reason + "; not used");
         if (state.rows > 0) loaded.origin += (loaded.origin.empty() ? "" : ", ") + state.layer.path;
     }
-    std::vector<core::TableRow> rows;
-    std::ranges::transform(loaded.rows, std::back_inserter(rows), &ReleaseRow::row);
-    loaded.table = core::ConfigTable::build(std::move(rows));
-    if (mode == Mode::require) judge_requirement(loaded);
+    if (rules.mode == Mode::require) judge_requirement(loaded);
     return loaded;
+}
+
+std::vector<std::string> skip_notices(const Loaded& loaded) {
+    std::vector<std::string> lines;
+    for (const LayerState& state : loaded.layers)
+        if (state.skipped > 0) lines.push_back(skipped_text(state, " of " + core::printable(state.layer.path, 4096)));
+    return lines;
 }
 
 }  // namespace attune::db

@@ -4,6 +4,7 @@
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,19 @@ namespace attune::db {
 
 enum class Mode : std::uint8_t { use, off, require };
 Mode parse_mode(std::string_view text);  // throws Error(usage) naming the nearest
+
+// The weakest match that may be applied (ATTUNE_DB_MIN_GRADE): any size of a proven interval, or only its two measured ends.
+enum class Grade : std::uint8_t { interval, exact };
+Grade parse_grade(std::string_view text);  // throws Error(usage) naming the nearest, or saying that a word is not offered yet
+
+// Why a row cannot be used now, or nothing. The database knows no algorithm; who does passes this in.
+using Usable = std::function<std::optional<std::string>(const core::TableRow&)>;
+
+struct Rules {
+    Mode mode = Mode::use;
+    Grade grade = Grade::interval;
+    Usable usable = {};  // empty: every row is
+};
 
 struct Layer {
     std::string name;  // "explicit", "job", "user", "site", "system"
@@ -25,8 +39,10 @@ struct LayerState {
     Layer layer;
     std::string state;                // "used", "missing", "damaged", "other machine"
     std::string reason;               // for humans
-    std::size_t rows = 0;             // applicable to this identity
+    std::size_t rows = 0;             // of this identity and usable
     std::optional<Identity> nearest;  // of the machines stored there, the one with the fewest differences
+    std::size_t skipped = 0;          // of this identity and not usable
+    std::string skip_reason;          // of the first of them
 };
 
 // Never throws for a bad file. In mode `require` fatal_code is 4 when a file was damaged, 3 when no applicable row exists.
@@ -40,7 +56,13 @@ struct Loaded {
     int fatal_code = 0;
     std::string fatal_message;
 };
-// Earlier layers overlay later ones by problem (key and overlapping interval).
-Loaded load(const std::vector<Layer>& layers, const Identity& identity, Mode mode);
+// Earlier layers overlay later ones by problem: a later row of the same key keeps what of its interval is not covered. Rows that are not usable hide
+// nothing; they fill what is left, so that a look-up can tell why they are skipped.
+Loaded load(const std::vector<Layer>& layers, const Identity& identity, const Rules& rules);
+inline Loaded load(const std::vector<Layer>& layers, const Identity& identity, Mode mode) {
+    return load(layers, identity, Rules{mode, Grade::interval, {}});
+}
+// "3 of 5 rows of FILE skipped: reason", for each layer with skipped rows.
+std::vector<std::string> skip_notices(const Loaded& loaded);
 
 }  // namespace attune::db

@@ -1,5 +1,6 @@
 #include "apps/runtime/job.hpp"
 
+#include "collectives/applicability.hpp"
 #include "db/fingerprint.hpp"
 #include "db/lookup.hpp"
 #include "libcore/environment.hpp"
@@ -37,12 +38,26 @@ std::unique_ptr<collectives::Bootstrap> make_bootstrap(const core::Environment& 
     return std::move(collectives::make_local_bootstraps(1).front());
 }
 
+db::Rules rules_of(const core::Environment& environment, const Options& options) {
+    return {db::parse_mode(first_of(options.mode, environment.db_mode, "use")), db::parse_grade(environment.min_grade.value_or("interval")), {}};
+}
+
+// Rows that no call of this communicator can use hide nothing and do not satisfy the mode `require`.
+db::Usable usable_by(const core::Topology& topology, const std::string& transport, int ranks) {
+    return [topology, transport, ranks](const core::TableRow& row) -> std::optional<std::string> {
+        if (row.key.ranks != ranks) return fmt::format("proven for {} ranks, this job has {}", row.key.ranks, ranks);
+        if (row.key.transport != transport) return fmt::format("proven for the transport {}, this job uses {}", row.key.transport, transport);
+        return collectives::why_never_usable(row, topology);
+    };
+}
+
 // The one place where the database meets the collectives: rank 0 reads the layers for this machine's identity.
-collectives::TableSource table_source(const core::Environment& environment, const Options& options, const core::Topology& topology) {
-    const db::Mode mode = db::parse_mode(first_of(options.mode, environment.db_mode, "use"));
-    if (mode == db::Mode::off) return {};
-    return [layers = db::layers(environment, options.database), identity = db::identity_of(topology), mode] {
-        db::Loaded loaded = db::load(layers, identity, mode);
+collectives::TableSource table_source(std::vector<db::Layer> layers, const core::Topology& topology, const db::Rules& rules, const core::Log& log) {
+    if (rules.mode == db::Mode::off) return {};
+    return [layers = std::move(layers), identity = db::identity_of(topology), rules, log] {
+        db::Loaded loaded = db::load(layers, identity, rules);
+        for (const std::string& line : db::skip_notices(loaded))
+            log.info(line);
         return collectives::TableResult{std::move(loaded.table), std::move(loaded.origin), std::move(loaded.warnings), loaded.fatal_code,
                                         std::move(loaded.fatal_message)};
     };
@@ -64,10 +79,11 @@ collectives::CommunicatorOptions communicator_options(const core::Environment& e
     if (environment.launch_cpus) result.launch_cpus = core::CpuSet::parse(*environment.launch_cpus);
     result.log = job.log;
     result.trace = job.trace.get();
-    db::parse_mode(first_of(options.mode, environment.db_mode, "use"));  // a wrong word is an error on every rank
+    db::Rules rules = rules_of(environment, options);  // a wrong word is an error on every rank
     if (job.bootstrap->rank() != 0) return result;
     result.topology = machine(result.launch_cpus);
-    result.table_source = table_source(environment, options, *result.topology);
+    rules.usable = usable_by(*result.topology, result.transport, job.bootstrap->size());
+    result.table_source = table_source(db::layers(environment, options.database), *result.topology, rules, job.log);
     return result;
 }
 

@@ -64,6 +64,7 @@ tools::LookupSources sources_of(const Options& options, const core::Environment&
     sources.mode = environment.db_mode ? db::parse_mode(*environment.db_mode) : db::Mode::use;
     if (options.require && sources.mode == db::Mode::off) throw usage("--require contradicts ATTUNE_DB_MODE=off; leave one of them out");
     if (options.require) sources.mode = db::Mode::require;
+    sources.grade = db::parse_grade(environment.min_grade.value_or("interval"));
     sources.forced = environment.force.value_or("");
     return sources;
 }

@@ -1,11 +1,14 @@
 // Choosing: forced before tuned before default, each reason for skipping a row tripped once.
 #include "collectives/chooser.hpp"
 
+#include "collectives/applicability.hpp"
 #include "collectives/catalogue.hpp"
 #include "collectives/default_config.hpp"
 #include "libcore/error.hpp"
 
 #include <gtest/gtest.h>
+
+#include <functional>
 
 namespace attune::collectives {
 namespace {
@@ -197,6 +200,34 @@ TEST(ChooserTest, ImpossibleForcedValuesAreUsageErrors) {
         EXPECT_EQ(error.code(), core::ErrorCode::usage);
         EXPECT_NE(std::string(error.what()).find("the forced choice all_reduce=protocol=inline is impossible"), std::string::npos) << error.what();
     }
+}
+
+TEST(ApplicabilityTest, JudgesARowByItsOwnKeyAsTheChooserDoes) {
+    const core::Topology topology = facts().topology;
+    EXPECT_EQ(why_never_usable(usable_row(), topology), std::nullopt);
+    EXPECT_EQ(why_never_usable(usable_row(Collective::broadcast), topology), std::nullopt);
+    const auto refused = [&](const std::function<void(core::TableRow&)>& change, const std::string& reason) {
+        core::TableRow row = usable_row();
+        change(row);
+        const std::optional<std::string> found = why_never_usable(row, topology);
+        ASSERT_TRUE(found) << reason;
+        EXPECT_NE(found->find(reason), std::string::npos) << *found;
+    };
+    refused([](core::TableRow& row) { row.default_version += 1; }, "default version");
+    refused([](core::TableRow& row) { row.default_config.set("algorithm", std::string_view("ring")); }, "proven against the default");
+    refused([](core::TableRow& row) { row.config.set("algorithm", std::string_view("quantum")); }, "unknown algorithm 'quantum'");
+    refused([](core::TableRow& row) { row.algorithm_version += 1; }, "version");
+    refused([](core::TableRow& row) { row.instruction_set = "avx512"; }, "needs avx512");
+    refused([](core::TableRow& row) { row.key.collective = "all_reduze"; }, "all_reduze");
+    refused([](core::TableRow& row) { row.key.determinism = "bitwise"; }, "no call has the key");
+    refused([](core::TableRow& row) { row.key.ranks = 0; }, "no call has the key");
+}
+
+TEST(ApplicabilityTest, ARowUsableAtOneEndIsUsable) {
+    core::TableRow row = usable_row();
+    row.high_bytes = 1 << 30;  // another default holds there
+    ASSERT_NE(default_config(problem_of(Collective::all_reduce, row.high_bytes / 4), facts().topology), row.default_config);
+    EXPECT_EQ(why_never_usable(row, facts().topology), std::nullopt);
 }
 
 TEST(ForcedChoicesTest, ReadsAlgorithmsAliasesAndAxes) {

@@ -37,6 +37,31 @@ std::vector<std::string> states(const Loaded& loaded) {
     return out;
 }
 
+// "all_reduce 8-99 from 1": what is left of each row, and its layer.
+std::vector<std::string> kept(const Loaded& loaded) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < loaded.rows.size(); ++i) {
+        const core::TableRow& row = loaded.rows[i].row;
+        EXPECT_EQ(loaded.table.row(i), row);
+        out.push_back(row.key.collective + " " + std::to_string(row.low_bytes) + "-" + std::to_string(row.high_bytes) + " from " +
+                      std::to_string(loaded.row_layers[i]));
+    }
+    return out;
+}
+
+// Refuses rows of another version of the algorithm than 1.
+Rules only_version_1(Mode mode = Mode::use) {
+    return {mode, Grade::interval, [](const core::TableRow& row) -> std::optional<std::string> {
+                if (row.algorithm_version == 1) return {};
+                return "version " + std::to_string(row.algorithm_version);
+            }};
+}
+ReleaseRow old_row(std::uint64_t low, std::uint64_t high) {
+    ReleaseRow row = test::row(test::machine(), low, high);
+    row.row.algorithm_version = 7;
+    return row;
+}
+
 }  // namespace
 
 TEST(Layers, AnExplicitFileStandsAlone) {
@@ -87,6 +112,19 @@ TEST(Mode, ParsesItsThreeWords) {
     EXPECT_NE(error.find("require"), std::string::npos);
 }
 
+TEST(Grade, OffersExactAndIntervalAndRefusesTheRest) {
+    EXPECT_EQ(parse_grade("exact"), Grade::exact);
+    EXPECT_EQ(parse_grade("interval"), Grade::interval);
+    for (const char* later : {"nearest", "family", "model"}) {
+        const std::string error = test::error_of([later] { (void)parse_grade(later); });
+        EXPECT_TRUE(error.starts_with("2 ")) << error;
+        EXPECT_NE(error.find("not offered yet"), std::string::npos) << error;
+    }
+    const std::string error = test::error_of([] { (void)parse_grade("intervall"); });
+    EXPECT_TRUE(error.starts_with("2 ")) << error;
+    EXPECT_NE(error.find("did you mean 'interval'"), std::string::npos) << error;
+}
+
 TEST(Load, GivesTheRowsOfThisMachineInTableOrder) {
     const Folder folder;
     const std::string path = folder.file("a.db");
@@ -112,12 +150,51 @@ TEST(Load, EarlierLayersOverlayLaterOnesByProblem) {
     publish(folder.file("site.db"), {test::row(test::machine(), 8, 99), test::row(test::machine(), 150, 300), test::row(test::machine(), 301, 400),
                                      test::row(test::machine(), 100, 200, "broadcast")});
     const Loaded loaded = load({unnamed(folder.file("user.db")), unnamed(folder.file("site.db"))}, test::machine(), Mode::use);
-    std::vector<std::pair<std::string, std::uint64_t>> kept;
-    for (const ReleaseRow& row : loaded.rows)
-        kept.emplace_back(row.row.key.collective, row.row.low_bytes);
-    EXPECT_EQ(kept, (std::vector<std::pair<std::string, std::uint64_t>>{{"all_reduce", 8}, {"all_reduce", 100}, {"all_reduce", 301}, {"broadcast", 100}}));
-    EXPECT_EQ(loaded.row_layers, (std::vector<std::size_t>{1, 0, 1, 1}));
+    EXPECT_EQ(kept(loaded), (std::vector<std::string>{"all_reduce 8-99 from 1", "all_reduce 100-200 from 0", "all_reduce 201-300 from 1",
+                                                      "all_reduce 301-400 from 1", "broadcast 100-200 from 1"}));
     EXPECT_EQ(loaded.origin, folder.file("user.db") + ", " + folder.file("site.db"));
+}
+
+TEST(Load, ALaterRowKeepsBothSidesOfAnEarlierOne) {
+    const Folder folder;
+    publish(folder.file("user.db"), {test::row(test::machine(), 100, 200), test::row(test::machine(), 400, 400)});
+    publish(folder.file("site.db"), {test::row(test::machine(), 8, 1024)});
+    const Loaded loaded = load({unnamed(folder.file("user.db")), unnamed(folder.file("site.db"))}, test::machine(), Mode::use);
+    EXPECT_EQ(kept(loaded), (std::vector<std::string>{"all_reduce 8-99 from 1", "all_reduce 100-200 from 0", "all_reduce 201-399 from 1",
+                                                      "all_reduce 400-400 from 0", "all_reduce 401-1024 from 1"}));
+}
+
+TEST(Load, AnUnusableRowHidesNothingAndFillsWhatIsLeft) {
+    const Folder folder;
+    publish(folder.file("user.db"), {old_row(8, 512), test::row(test::machine(), 1024, 4096)});
+    publish(folder.file("site.db"), {test::row(test::machine(), 64, 128)});
+    const Loaded loaded = load({unnamed(folder.file("user.db")), unnamed(folder.file("site.db"))}, test::machine(), only_version_1());
+    EXPECT_EQ(kept(loaded),
+              (std::vector<std::string>{"all_reduce 8-63 from 0", "all_reduce 64-128 from 1", "all_reduce 129-512 from 0", "all_reduce 1024-4096 from 0"}));
+    EXPECT_EQ(loaded.layers[0].rows, 1U);
+    EXPECT_EQ(loaded.layers[0].skipped, 1U);
+    EXPECT_EQ(skip_notices(loaded), std::vector<std::string>{"1 of 2 rows of " + folder.file("user.db") + " skipped: version 7"});
+    EXPECT_TRUE(loaded.warnings.empty());
+}
+
+TEST(Load, ModeRequireIsFatalWhenEveryRowIsUnusable) {
+    const Folder folder;
+    publish(folder.file("a.db"), {old_row(8, 512), old_row(1024, 4096)});
+    const Loaded loaded = load({named(folder.file("a.db"))}, test::machine(), only_version_1(Mode::require));
+    EXPECT_EQ(loaded.fatal_code, 3);
+    EXPECT_NE(loaded.fatal_message.find("2 of 2 rows skipped: version 7"), std::string::npos) << loaded.fatal_message;
+    EXPECT_TRUE(loaded.origin.empty()) << loaded.origin;
+    publish(folder.file("b.db"), {test::row(test::machine(), 8, 64)});
+    EXPECT_EQ(load({named(folder.file("a.db")), named(folder.file("b.db"))}, test::machine(), only_version_1(Mode::require)).fatal_code, 0);
+}
+
+TEST(Load, TheGradeExactLeavesTheMeasuredEndsOnly) {
+    const Folder folder;
+    publish(folder.file("user.db"), {test::row(test::machine(), 8, 512), test::row(test::machine(), 1024, 1024)});
+    publish(folder.file("site.db"), {test::row(test::machine(), 64, 512)});
+    const Loaded loaded = load({unnamed(folder.file("user.db")), unnamed(folder.file("site.db"))}, test::machine(), Rules{Mode::use, Grade::exact, {}});
+    EXPECT_EQ(kept(loaded),
+              (std::vector<std::string>{"all_reduce 8-8 from 0", "all_reduce 64-64 from 1", "all_reduce 512-512 from 0", "all_reduce 1024-1024 from 0"}));
 }
 
 TEST(Load, AMissingNamedFileWarnsAndAMissingDefaultIsSilent) {

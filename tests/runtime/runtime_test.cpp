@@ -150,6 +150,16 @@ TEST_F(RuntimeTest, RequireEndsTheExampleWithItsCode) {
     EXPECT_EQ(good.code, 0) << good.err;
 }
 
+TEST_F(RuntimeTest, RowsForOtherRanksAreSkippedAloudAndDoNotSatisfyRequire) {
+    publish_ring(file("two.db"), this_machine());
+    const ProcessResult required = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("two.db")}, {"ATTUNE_DB_MODE", "require"}});
+    EXPECT_EQ(required.code, 3) << required.err;
+    EXPECT_TRUE(contains(required.err, "1 of 1 row skipped: proven for 2 ranks, this job has 3")) << required.err;
+    const ProcessResult used = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_DB", file("two.db")}, {"ATTUNE_LOG", "info"}});
+    EXPECT_EQ(used.code, 0) << used.err;
+    EXPECT_EQ(lines_with(used.err, "attune: info: 1 of 1 row of " + file("two.db") + " skipped: proven for 2 ranks, this job has 3\n"), 1U) << used.err;
+}
+
 TEST_F(RuntimeTest, ForcedChoicesAreShownAndImpossibleOnesExitTwo) {
     const ProcessResult forced = on_ranks(3, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", "all_reduce=ring"}});
     EXPECT_EQ(forced.code, 0) << forced.err;
@@ -163,8 +173,13 @@ TEST_F(RuntimeTest, ForcedChoicesAreShownAndImpossibleOnesExitTwo) {
 }
 
 TEST_F(RuntimeTest, WrongWordsInTheEnvironmentExitTwo) {
-    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-             {"ATTUNE_DB_MODE", "sometimes"}, {"ATTUNE_LOG", "loud"}, {"ATTUNE_CHECK", "maybe"}, {"ATTUNE_TIMEOUT", "soon"}, {"ATTUNE_TRANSPORT", "pigeon"}}) {
+    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"ATTUNE_DB_MODE", "sometimes"},
+                                                                                      {"ATTUNE_DB_MIN_GRADE", "nearest"},
+                                                                                      {"ATTUNE_DB_MIN_GRADE", "exakt"},
+                                                                                      {"ATTUNE_LOG", "loud"},
+                                                                                      {"ATTUNE_CHECK", "maybe"},
+                                                                                      {"ATTUNE_TIMEOUT", "soon"},
+                                                                                      {"ATTUNE_TRANSPORT", "pigeon"}}) {
         const ProcessResult result = on_ranks(2, ATTUNE_EXAMPLE, {{name, value}});
         EXPECT_EQ(result.code, 2) << name << ": " << result.err;
         EXPECT_TRUE(contains(result.err, value)) << result.err;

@@ -1,6 +1,7 @@
 #include "apps/tools/bench/machine.hpp"
 
 #include "apps/tools/bench/problems.hpp"
+#include "apps/tools/support/machine.hpp"
 #include "collectives/catalogue.hpp"
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
@@ -49,8 +50,8 @@ Machine discover_machine(const Options& options) {
     Machine machine;
     machine.topology = core::discover_topology();
     if (environment.launch_cpus) machine.topology.allowed = core::CpuSet::parse(*environment.launch_cpus);
-    const db::Mode mode = environment.db_mode ? db::parse_mode(*environment.db_mode) : db::Mode::use;
-    machine.loaded = db::load(db::layers(environment, options.db.value_or("")), db::identity_of(machine.topology), mode);
+    const db::Rules rules = rules_of(environment, machine.topology);
+    machine.loaded = db::load(db::layers(environment, options.db.value_or("")), db::identity_of(machine.topology), rules);
     if (machine.loaded.fatal_code != 0) throw core::Error(static_cast<core::ErrorCode>(machine.loaded.fatal_code), machine.loaded.fatal_message);
     const core::Log log(core::LogLevel::warn, "attune-bench");
     for (const std::string& warning : machine.loaded.warnings)

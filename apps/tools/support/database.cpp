@@ -47,7 +47,7 @@ DatabaseView view_database(const core::Environment& environment, const std::opti
     DatabaseView view;
     view.machine = this_machine(environment);
     const std::vector<db::Layer> layers = db::layers(environment, release.value_or(""));
-    view.loaded = db::load(layers, view.machine.identity, db::Mode::use);
+    view.loaded = db::load(layers, view.machine.identity, {db::Mode::use, db::Grade::interval, usable_on(view.machine.topology)});
     if (layers.empty()) throw Error(ErrorCode::usage, "ATTUNE_DB names no file; unset it, or name a release with --db");
     view.release = layers.front().path;
     view.journal = journal.value_or(db::journal_path_of(view.release));

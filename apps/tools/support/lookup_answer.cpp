@@ -91,7 +91,7 @@ LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const Loo
     answer.identity = machine.identity;
     answer.mode = sources.mode;
     answer.tune_command = tune_command(query);
-    answer.loaded = db::load(sources.layers, machine.identity, sources.mode);
+    answer.loaded = db::load(sources.layers, machine.identity, {sources.mode, sources.grade, usable_on(machine.topology)});
     const collectives::ChooserFacts facts = facts_of(query, machine);
     answer.query.binding = facts.binding;
     const core::Key key = collectives::key_of(query.problem, facts);

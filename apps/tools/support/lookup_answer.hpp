@@ -26,6 +26,7 @@ struct LookupSources {
     std::vector<db::Layer> layers;
     db::Mode mode = db::Mode::use;
     std::string forced;  // ATTUNE_FORCE
+    db::Grade grade = db::Grade::interval;
 };
 
 // A row of the problem's key that does not cover its size: shown, never used.

@@ -145,6 +145,34 @@ TEST_F(Lookup, ASkippedRowKeepsItsReason) {
     EXPECT_TRUE(answer.near.empty());
 }
 
+TEST_F(Lookup, ASkippedRowHidesNoRowOfALaterFile) {
+    publish({row(Collective::all_reduce, 64, 64, "ring")});
+    db::ReleaseContent stale;
+    stale.rows = {row(Collective::all_reduce, 64, 64, "ring")};
+    stale.rows[0].row.default_version += 1;
+    stale.utc = "2026-11-30T12:00:00Z";
+    stale.tool_version = "0.1.0";
+    const std::string first = folder_.path() + "/stale.db";
+    db::write_release(first, stale);
+    const std::vector<db::Layer> both = {{"job", first, true}, {"job", path_, true}};
+    const LookupAnswer answer = look_up(query(Collective::all_reduce, 64), machine(), {both, db::Mode::require, {}});
+    EXPECT_EQ(answer.choice.source, collectives::ChoiceSource::tuned) << lookup_text(answer);
+    EXPECT_EQ(answer.exit_code(), 0);
+    const LookupAnswer alone = look_up(query(Collective::all_reduce, 64), machine(), {{both[0]}, db::Mode::require, {}});
+    EXPECT_EQ(alone.exit_code(), 3);
+    EXPECT_NE(alone.message().find("1 of 1 row skipped: proven against default version"), std::string::npos) << alone.message();
+}
+
+TEST_F(Lookup, TheGradeExactRefusesASizeInsideAnInterval) {
+    publish({row(Collective::all_reduce, 64, 512, "ring")});
+    const auto source = [&](std::uint64_t bytes, db::Grade grade) {
+        return look_up(query(Collective::all_reduce, bytes), machine(), {{{"job", path_, true}}, db::Mode::use, {}, grade}).choice.source;
+    };
+    EXPECT_EQ(source(128, db::Grade::interval), collectives::ChoiceSource::tuned);
+    EXPECT_EQ(source(128, db::Grade::exact), collectives::ChoiceSource::standard);
+    EXPECT_EQ(source(512, db::Grade::exact), collectives::ChoiceSource::tuned);
+}
+
 TEST_F(Lookup, AnotherMachineIsExplainedFieldByField) {
     publish({row(Collective::all_reduce, 64, 64, "ring")});
     const LookupAnswer answer = ask(query(Collective::all_reduce, 64), db::Mode::use, machine(1));
