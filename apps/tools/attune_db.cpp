@@ -3,6 +3,7 @@
 #include "apps/tools/support/grid.hpp"
 #include "apps/tools/support/options.hpp"
 #include "apps/tools/support/run_tool.hpp"
+#include "collectives/problem.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 namespace tools = attune::tools;
 namespace core = attune::core;
+namespace collectives = attune::collectives;
 namespace db = attune::db;
 
 struct Options {
@@ -49,6 +51,7 @@ int where(const Options& options) {
 }
 
 int list(const Options& options) {
+    if (!options.collective.empty()) collectives::parse_collective(options.collective);
     const tools::DatabaseView view = view_of(options);
     std::vector<tools::ListedRow> rows = options.all ? rows_anywhere(view) : rows_here(view);
     if (!options.collective.empty()) std::erase_if(rows, [&](const tools::ListedRow& row) { return row.row.row.key.collective != options.collective; });

@@ -164,6 +164,7 @@ TEST_F(DatabaseTools, LookupRefusesWrongWordsAndSizes) {
         EXPECT_EQ(lines(result.err), 1U) << result.err;
     }
     EXPECT_EQ(run({"attune-lookup", "all_reduce", "8"}, {{"ATTUNE_DB_MODE", "requier"}}).code, 2);
+    EXPECT_EQ(run({"attune-lookup", "all_reduce", "8"}, {{"ATTUNE_DB_MIN_GRADE", "model"}}).code, 2);
     EXPECT_EQ(run({"attune-lookup", "all_reduce", "8", "--require"}, {{"ATTUNE_DB_MODE", "off"}}).code, 2);
 }
 
@@ -193,6 +194,9 @@ TEST_F(DatabaseTools, ListShowsThisMachinesRowsOrAll) {
     EXPECT_NE(text.out.find("1.33x [1.30,1.40]"), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("2026-11-30"), std::string::npos);
     EXPECT_NE(run({"attune-db", "list", "--collective", "barrier"}).out.find("No row"), std::string::npos);
+    const ProcessResult wrong = run({"attune-db", "list", "--collective", "brodcast"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_NE(wrong.err.find("did you mean 'broadcast'"), std::string::npos) << wrong.err;
 }
 
 TEST_F(DatabaseTools, ShowFindsARowByIdAndByKey) {
