@@ -44,6 +44,10 @@ std::array<std::byte, footer_bytes> make_footer(std::span<const std::byte> image
     return footer;
 }
 
+bool has_footer_magic(std::span<const std::byte> file) noexcept {
+    return file.size() >= footer_bytes && std::memcmp(file.last(footer_bytes).data(), magic.data(), magic.size()) == 0;
+}
+
 std::span<std::byte> check_footer(std::span<std::byte> file, const std::string& path) {
     const auto damaged = [&path](const std::string& reason) { return ReleaseError(ReleaseError::Kind::damaged, path, reason); };
     if (file.size() < footer_bytes + smallest_page) throw damaged("truncated, or no release: only " + std::to_string(file.size()) + " bytes");

@@ -31,6 +31,8 @@ private:
 
 // The footer that seals `image`.
 std::array<std::byte, footer_bytes> make_footer(std::span<const std::byte> image);
+// Whether the file ends in a footer's magic; says nothing about its soundness.
+bool has_footer_magic(std::span<const std::byte> file) noexcept;
 // The image without its footer. Throws ReleaseError (newer, damaged).
 std::span<std::byte> check_footer(std::span<std::byte> file, const std::string& path);
 

@@ -3,6 +3,7 @@
 #include "db/file_system.hpp"
 #include "db/footer.hpp"
 #include "db/release_image.hpp"
+#include "db/schema.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
 
@@ -166,6 +167,19 @@ std::vector<std::string> write_release(const std::string& given, ReleaseContent 
 ReleaseContent read_release(const std::string& path) {
     std::vector<std::byte> file = read_file(path);
     return parse_image(check_footer(file, path), path);
+}
+
+bool is_release(const std::string& path) try {
+    constexpr std::size_t id_at = 68, id_bytes = 4;  // https://sqlite.org/fileformat.html 1.3, big endian
+    const std::vector<std::byte> file = read_file(path);
+    if (has_footer_magic(file)) return true;
+    if (file.size() < id_at + id_bytes) return false;
+    std::int64_t id = 0;
+    for (std::size_t i = 0; i < id_bytes; ++i)
+        id = id << 8 | std::to_integer<std::int64_t>(file[id_at + i]);
+    return id == release_application_id;
+} catch (const Error&) {
+    return false;
 }
 
 core::ConfigTable table_for(const ReleaseContent& content, const Identity& identity) {

@@ -58,6 +58,8 @@ std::vector<std::string> write_release(const std::string& path, ReleaseContent c
 // Throws Error: not_found (no such file), check_failed (truncated, digest mismatch, newer format, views or triggers in place of tables,
 // wrong types, row digests, blob different from the rows): file and reason.
 ReleaseContent read_release(const std::string& path);
+// Whether the file says of itself, at either end, that it is a release, sound or damaged; false for anything that cannot be read.
+bool is_release(const std::string& path);
 // The flat table of one identity, equal byte for byte to the stored blob (read_release() compares them); empty when the identity is absent.
 core::ConfigTable table_for(const ReleaseContent& content, const Identity& identity);
 

@@ -73,6 +73,8 @@ public:
     virtual std::unique_ptr<Arena> launch(const TeamOptions& options) = 0;
     // Space of a problem: index 0 is the default (candidate zero), then every other applicable config, no duplicates.
     virtual std::vector<core::Config> candidates(const collectives::Problem& problem) = 0;
+    // candidates().front(), without the cost of enumerating the rest.
+    virtual core::Config default_of(const collectives::Problem& problem) { return candidates(problem).front(); }
 };
 
 }  // namespace attune::tuner

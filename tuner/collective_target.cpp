@@ -14,9 +14,13 @@ std::vector<core::Config> CollectiveTarget::candidates(const collectives::Proble
     const auto same = [&](const auto& entry) { return entry.first == problem; };
     const auto found = std::ranges::find_if(known_, same);
     if (found != known_.end()) return found->second;
-    auto configs = enumerate_space(problem, candidate_zero(problem, options_.space, options_.candidate_zero), options_.space);
+    auto configs = enumerate_space(problem, default_of(problem), options_.space);
     known_.emplace_back(problem, configs);
     return configs;
+}
+
+core::Config CollectiveTarget::default_of(const collectives::Problem& problem) {
+    return candidate_zero(problem, options_.space, options_.candidate_zero);
 }
 
 }  // namespace attune::tuner

@@ -23,6 +23,7 @@ public:
     std::string name() const override { return "collective"; }
     std::unique_ptr<Arena> launch(const TeamOptions& options) override;
     std::vector<core::Config> candidates(const collectives::Problem& problem) override;
+    core::Config default_of(const collectives::Problem& problem) override;
 
 private:
     CollectiveTargetOptions options_;

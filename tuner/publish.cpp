@@ -6,6 +6,7 @@
 #include "libcore/clock.hpp"
 #include "libcore/samples.hpp"
 #include "tuner/intervals.hpp"
+#include "tuner/ladder.hpp"
 #include "tuner/measure.hpp"
 
 #include <fmt/format.h>
@@ -26,13 +27,49 @@ bool is_evidence(const Trial& trial) {
     return trial.phase == "confirm" || trial.phase == "recheck";
 }
 
+bool is_failure(const Trial* trial) {
+    return trial->outcome != db::Outcome::ok && trial->outcome != db::Outcome::noisy;
+}
+
+// A --recheck run speaks for every size between those it tested: older evidence inside, like probes it did not repeat, stands on a row that was put
+// to the test again as a whole.
+class Rechecks {
+public:
+    void add(const Trial& trial, std::size_t at) {
+        if (trial.phase != "recheck") return;
+        auto [entry, fresh] = spans_.try_emplace({trial.key.text(), trial.run}, Span{at, trial.bytes, trial.bytes});
+        entry->second.low = std::min(entry->second.low, trial.bytes);
+        entry->second.high = std::max(entry->second.high, trial.bytes);
+    }
+    bool supersedes(const Place& place, std::size_t last) const {
+        return std::ranges::any_of(spans_, [&](const auto& entry) {
+            const auto& [name, span] = entry;
+            return name.first == place.first && last < span.first && span.low <= place.second && place.second <= span.high;
+        });
+    }
+
+private:
+    struct Span {
+        std::size_t first;  // trial of that run
+        std::uint64_t low, high;
+    };
+    std::map<std::pair<std::string, std::string>, Span> spans_;  // by key text and run
+};
+
 // Of each problem the run whose evidence counts: the given one, else the last that re-tested it.
 std::map<Place, std::string> runs_that_count(const std::vector<Trial>& trials, const PublishOptions& options) {
     std::map<Place, std::string> result;
-    for (const auto& trial : trials) {
+    std::map<Place, std::size_t> last;
+    Rechecks rechecks;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        const auto& trial = trials[i];
         if (!is_evidence(trial) || (!options.run.empty() && trial.run != options.run)) continue;
-        result[{trial.key.text(), trial.bytes}] = trial.run;
+        const Place place{trial.key.text(), trial.bytes};
+        result[place] = trial.run;
+        last[place] = i;
+        rechecks.add(trial, i);
     }
+    std::erase_if(result, [&](const auto& entry) { return rechecks.supersedes(entry.first, last.at(entry.first)); });
     return result;
 }
 
@@ -120,8 +157,7 @@ void measure(TestedPoint& point, const Trials& evidence, const Gathered& all, co
 // Reasons that do not depend on the other points; empty = none.
 std::string veto(const TestedPoint& point, const Trials& evidence, const PublishOptions& options) {
     for (const auto* trial : evidence)
-        if (trial->outcome != db::Outcome::ok && trial->outcome != db::Outcome::noisy)
-            return fmt::format("{} in a re-test: {}", db::name_of(trial->outcome), trial->message);
+        if (is_failure(trial)) return fmt::format("{} in a re-test: {}", db::name_of(trial->outcome), trial->message);
     if (point.blocks < options.minimum_blocks) return fmt::format("{} kept blocks, {} needed", point.blocks, options.minimum_blocks);
     if (point.launches < options.minimum_launches) return fmt::format("{} launches, {} needed", point.launches, options.minimum_launches);
     for (const auto& gain : point.classes)
@@ -134,6 +170,10 @@ std::string veto(const TestedPoint& point, const Trials& evidence, const Publish
 std::string outdated(const Trial& trial, const PublishOptions& options) {
     if (options.default_version != 0 && trial.default_version != options.default_version)
         return fmt::format("measured against default version {}, now {}", trial.default_version, options.default_version);
+    if (options.default_config) {
+        const auto today = options.default_config(trial.key, trial.bytes);
+        if (today && !(*today == trial.default_config)) return "measured against another default (" + trial.default_config.text() + ")";
+    }
     if (!options.algorithm_version) return {};
     const auto now = options.algorithm_version(trial.key, trial.config);
     if (now == trial.algorithm_version) return {};
@@ -161,6 +201,8 @@ void add_points(const Gathered& gathered, const PublishOptions& options, std::ve
             point.reason = veto(point, evidence, options);
         else
             point.p_value = 1;
+        const bool failed = std::ranges::any_of(evidence, is_failure);
+        point.unfinished = current && !failed && (point.blocks < options.minimum_blocks || point.launches < options.minimum_launches);
         points.push_back(std::move(point));
     }
 }
@@ -200,6 +242,11 @@ void merge_roots(std::vector<TestedPoint>& points) {
 // The row of a stretch carries the evidence of its weakest point.
 db::ReleaseRow row_of(std::span<const TestedPoint> points, const db::Identity& identity) {
     const auto weakest = std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
+    // A probe between two ladder sizes was never searched: how thorough the search was is known of the others.
+    const auto searched = [](const TestedPoint& point) { return point.candidates > 0 || point.complete; };
+    const auto candidates = std::ranges::max(points, {}, &TestedPoint::candidates).candidates;
+    const bool complete =
+        std::ranges::any_of(points, searched) && std::ranges::all_of(points, [&](const TestedPoint& point) { return !searched(point) || point.complete; });
     db::ReleaseRow row;
     row.identity = identity;
     row.row = {.key = weakest->key,
@@ -221,8 +268,8 @@ db::ReleaseRow row_of(std::span<const TestedPoint> points, const db::Identity& i
                     .blocks = weakest->blocks,
                     .floor = weakest->floor,
                     .p_value = weakest->p_value,
-                    .candidates = weakest->candidates,
-                    .complete = weakest->complete,
+                    .candidates = candidates,
+                    .complete = complete,
                     .verification = "exact",
                     .run = weakest->run,
                     .utc = weakest->utc,
@@ -279,7 +326,7 @@ void keep_untested_rows(db::ReleaseContent& content, const db::ReleaseContent& e
     };
     for (const auto& old : existing.rows) {
         if (!(old.identity == content.identities.front())) continue;
-        const auto tested = [&](const TestedPoint& point) { return inside(old, point.key, point.bytes, point.bytes); };
+        const auto tested = [&](const TestedPoint& point) { return !point.unfinished && inside(old, point.key, point.bytes, point.bytes); };
         const auto overlapped = [&](const db::ReleaseRow& row) { return inside(old, row.row.key, row.row.low_bytes, row.row.high_bytes); };
         if (std::ranges::any_of(selection.proven, tested) || std::ranges::any_of(selection.rejected, tested)) continue;
         if (std::ranges::any_of(selection.rows, overlapped)) continue;
@@ -294,8 +341,13 @@ std::string complete_name(const std::string& run, const std::string& key, std::u
     return fmt::format("complete {} {} {}", run, key, bytes);
 }
 
-PublishOptions publish_options(const db::Journal& journal) {
+PublishOptions publish_options(const db::Journal& journal, std::function<core::Config(const collectives::Problem&)> default_of) {
     PublishOptions options;
+    options.default_config = [default_of = std::move(default_of)](const core::Key& key, std::uint64_t bytes) -> std::optional<core::Config> {
+        const auto problem = problem_of_key(key, bytes);
+        if (!problem) return std::nullopt;
+        return default_of(*problem);
+    };
     options.default_version = collectives::default_version;
     options.complete = [&journal](const std::string& run, const std::string& key, std::uint64_t bytes) {
         return journal.value(complete_name(run, key, bytes)).has_value();

@@ -1,11 +1,13 @@
 // From re-test trials to proven rows. Pure on trials, so attune-tune and attune-db publish decide alike.
 #pragma once
 
+#include "collectives/problem.hpp"
 #include "db/journal.hpp"
 #include "db/release.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,8 @@ struct PublishOptions {
     std::function<bool(const std::string& run, const std::string& key, std::uint64_t bytes)> complete;
     // Version of the config's algorithm today, 0 when there is none; absent = not compared.
     std::function<std::uint32_t(const core::Key&, const core::Config&)> algorithm_version;
+    // Today's default of a problem, nothing when this build knows no such problem; absent = not compared.
+    std::function<std::optional<core::Config>(const core::Key&, std::uint64_t bytes)> default_config;
 };
 
 // One hypothesis "this config beats that default here", with its evidence. `reason` is empty when it is proven.
@@ -38,6 +42,7 @@ struct TestedPoint {
     double gain = 1, low = 1, high = 1;  // median block ratio, 99 % interval
     std::vector<db::ClassGain> classes;
     bool complete = false;
+    bool unfinished = false;  // too few blocks or launches and no failure: neither proven nor refuted
     std::string reason;
 };
 
@@ -57,8 +62,8 @@ Selection select_rows(const std::vector<db::Trial>& trials, const db::Identity& 
 db::ReleaseContent release_content(const db::Journal& journal, const db::Identity& identity, const Selection& selection);
 // Adds the rows of an earlier release of the same identity that this journal neither re-tested nor overlaps: publishing never loses a proof.
 void keep_untested_rows(db::ReleaseContent& content, const db::ReleaseContent& existing, const Selection& selection);
-// The options that go with a journal: versions of this build, completeness as the sessions noted it.
-PublishOptions publish_options(const db::Journal& journal);
+// The options that go with a journal: versions of this build, completeness as the sessions noted it, and what counts as the default.
+PublishOptions publish_options(const db::Journal& journal, std::function<core::Config(const collectives::Problem&)> default_of);
 // Name of the journal value that notes a completed search.
 std::string complete_name(const std::string& run, const std::string& key, std::uint64_t bytes);
 

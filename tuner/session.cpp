@@ -4,6 +4,7 @@
 #include "collectives/catalogue.hpp"
 #include "db/release.hpp"
 #include "libcore/error.hpp"
+#include "libcore/file.hpp"
 #include "tuner/ladder.hpp"
 #include "tuner/session_confirm.hpp"
 #include "tuner/session_search.hpp"
@@ -36,6 +37,8 @@ public:
             place_cuts();
             auto items = options_.recheck.empty() ? search() : recheck_items();
             retest(std::move(items));
+        } else {
+            recall_search();
         }
         conclude();
         return result_;
@@ -93,6 +96,14 @@ private:
         return items;
     }
 
+    // What a complete run searched, from its trials.
+    void recall_search() {
+        for (std::size_t i = 0; i < options_.problems.size(); ++i) {
+            const auto& replay = log_.replay({runner_.key_of(options_.problems[i]).text(), options_.problems[i].bytes()});
+            result_.searched[i] = !replay.search.empty() || !replay.confirm.empty();
+        }
+    }
+
     // Rows of a release as items: both ends of an interval, and its inner sizes.
     std::vector<ConfirmItem> recheck_items() {
         std::vector<ConfirmItem> items;
@@ -113,12 +124,18 @@ private:
         return items;
     }
 
+    // Both arms for about the target, at least twice each, with checks and the commit.
+    std::int64_t expected_block_ns(const core::TableRow& row) const {
+        constexpr std::int64_t commit_ns = 2'000'000;
+        return options_.block.target_ns * 3 / 2 + static_cast<std::int64_t>(2 * (row.default_ns + row.best_ns)) + commit_ns;
+    }
+
     void add_recheck(std::vector<ConfirmItem>& items, const core::TableRow& row, const collectives::Problem& problem) {
         if (const auto why = collectives::reject(problem, row.config)) {
             result_.notes.push_back("not re-tested: " + label_of(problem) + " " + row.config.text() + ": " + *why);
             return;
         }
-        items.push_back({problem, parts_.target.candidates(problem).front(), row.config, row.gain, 0, false});
+        items.push_back({problem, parts_.target.default_of(problem), row.config, row.gain, expected_block_ns(row), false});
     }
 
     void retest(std::vector<ConfirmItem> items) {
@@ -159,11 +176,34 @@ private:
         result_.failures = log_.failures();
         result_.spent_ns = log_.spent_ns();
         if (result_.interrupted) return;
-        result_.selection = select_rows(parts_.journal.trials(parts_.identity), parts_.identity, publish_options(parts_.journal));
+        auto options = publish_options(parts_.journal, [this](const collectives::Problem& problem) { return parts_.target.default_of(problem); });
+        if (!options_.recheck.empty()) options.run = log_.run();  // what it republishes held in this re-test
+        result_.selection = select_rows(parts_.journal.trials(parts_.identity), parts_.identity, options);
+        carry_search();
+        if (options_.publish && !released_here()) publish();
+        result_.released_at = log_.released_at();
         if (result_.already_complete) return;
-        if (options_.publish) publish();
         log_.finish();
         result_.spent_ns = log_.spent_ns();
+    }
+
+    // A re-test searches nothing: how thorough the search was is known from the row it tested.
+    void carry_search() {
+        for (auto& row : result_.selection.rows)
+            for (const auto& old : options_.recheck)
+                if (row.evidence.candidates == 0 && old.row.key.covers(row.row.key) && old.row.config == row.row.config &&
+                    old.row.low_bytes <= row.row.low_bytes && row.row.high_bytes <= old.row.high_bytes)
+                    row.evidence.candidates = old.evidence.candidates, row.evidence.complete = old.evidence.complete;
+    }
+
+    // Published by an earlier session of this run, and still there.
+    bool released_here() const { return result_.already_complete && log_.released_at() == options_.release_path && core::file_exists(options_.release_path); }
+
+    void note_kept(const db::ReleaseContent& content) {
+        const auto kept = std::ranges::count_if(options_.recheck, [&](const db::ReleaseRow& old) {
+            return std::ranges::any_of(content.rows, [&](const db::ReleaseRow& row) { return !row.id.empty() && row.id == old.id; });
+        });
+        if (kept > 0) result_.notes.push_back(fmt::format("{} rows not re-tested, kept as they were; a larger --budget helps", kept));
     }
 
     void publish() {
@@ -177,8 +217,11 @@ private:
             // A damaged or foreign file is replaced (the old one stays as .previous); a missing one is the usual first time.
             if (error.code() != core::ErrorCode::not_found) result_.notes.push_back(std::string("earlier release not carried over: ") + error.what());
         }
-        db::write_release(options_.release_path, std::move(content));
+        note_kept(content);
+        for (auto& notice : db::write_release(options_.release_path, std::move(content)))
+            result_.notes.push_back(std::move(notice));
         result_.published = true;
+        log_.save_release(options_.release_path);
     }
 
     const SessionOptions& options_;

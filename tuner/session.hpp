@@ -70,7 +70,8 @@ struct SessionResult {
     bool resumed = false;
     bool already_complete = false;  // --resume found a finished run: nothing was done
     bool interrupted = false;
-    bool published = false;
+    bool published = false;      // by this session
+    std::string released_at;     // where this run's release is, by this session or an earlier one; empty: nowhere
     std::int64_t budget_ns = 0;  // of this run
     std::int64_t spent_ns = 0;
     std::uint64_t trials = 0;        // of this run

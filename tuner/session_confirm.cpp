@@ -148,7 +148,7 @@ void add_last_roots(std::vector<ConfirmItem>& items, Target& target) {
         if (!collectives::is_rooted(item.problem.collective) || item.problem.root != 0 || item.problem.ranks < 2) continue;
         item.problem.root = item.problem.ranks - 1;
         if (collectives::reject(item.problem, item.config)) continue;
-        item.default_config = target.candidates(item.problem).front();
+        item.default_config = target.default_of(item.problem);
         items.push_back(std::move(item));
     }
 }
@@ -207,7 +207,7 @@ std::vector<ConfirmItem> probes_between(const std::vector<ConfirmItem>& items, c
             probe.probe = true;
             probe.block_ns = std::max(low.block_ns, high->block_ns);
             if (collectives::reject(probe.problem, probe.config)) continue;
-            probe.default_config = target.candidates(probe.problem).front();
+            probe.default_config = target.default_of(probe.problem);
             if (probe.default_config == low.default_config) result.push_back(std::move(probe));
         }
     }

@@ -145,6 +145,14 @@ void SessionLog::save_confirm_plan(const std::string& text) {
     parts_.journal.set_value(name("plan"), text);
 }
 
+std::string SessionLog::released_at() const {
+    return parts_.journal.value(name("release")).value_or("");
+}
+
+void SessionLog::save_release(const std::string& path) {
+    parts_.journal.set_value(name("release"), path);
+}
+
 void SessionLog::finish() {
     save_spent();
     parts_.journal.set_value(name("state"), "complete");

@@ -46,6 +46,9 @@ public:
     // The text of the re-test's plan; once it is there the search is closed.
     std::optional<std::string> confirm_plan() const;
     void save_confirm_plan(const std::string& text);
+    // Where this run was published; empty = not yet.
+    std::string released_at() const;
+    void save_release(const std::string& path);
     void finish();
 
 private:

@@ -6,6 +6,7 @@
 #include "libcore/topology.hpp"
 #include "tests/support/json_schema.hpp"
 #include "tests/support/run_process.hpp"
+#include "tuner/ladder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -77,7 +78,7 @@ protected:
         trial.run = "run";
         trial.key = row({}, "all_reduce").row.key;
         trial.bytes = 4096;
-        trial.default_config = core::Config::parse("algorithm=ring");
+        trial.default_config = attune::collectives::default_config(*attune::tuner::problem_of_key(trial.key, trial.bytes), core::discover_topology());
         trial.default_version = attune::collectives::default_version;
         trial.placement = "c0";
         trial.utc = "2026-11-30T12:00:00Z";
@@ -85,7 +86,8 @@ protected:
             trial.launch = "launch-" + std::to_string(block % 3);
             trial.phase = "floor";
             trial.config = trial.default_config;
-            trial.algorithm_version = attune::collectives::find_algorithm(attune::collectives::Collective::all_reduce, "ring")->version;
+            trial.algorithm_version =
+                attune::collectives::find_algorithm(attune::collectives::Collective::all_reduce, trial.default_config.algorithm())->version;
             trial.ratio = 1.0 + 0.0001 * (block % 5);
             trial.default_ns = {3000, 3000};
             trial.config_ns = {3000, 3000};

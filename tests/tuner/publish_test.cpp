@@ -127,6 +127,50 @@ TEST(SelectRows, PublishesAClearGainWithItsEvidence) {
     EXPECT_EQ(row.evidence.classes.front().blocks, 15u);
 }
 
+TEST(SelectRows, TrialsAgainstAnotherDefaultThanTodaysProveNothing) {
+    std::vector<db::Trial> trials;
+    append(trials, {});
+    PublishOptions options;
+    options.default_config = [](const core::Key&, std::uint64_t) { return std::optional(ring); };
+    const auto selection = select(trials, options);
+    EXPECT_TRUE(selection.rows.empty());
+    EXPECT_TRUE(selection.proven.empty());
+    EXPECT_EQ(only_reason(selection), "measured against another default (algorithm=one_shot)");
+    options.default_config = [](const core::Key&, std::uint64_t) { return std::optional(standard); };
+    EXPECT_EQ(select(trials, options).rows.size(), 1u);
+    options.default_config = [](const core::Key&, std::uint64_t) { return std::optional<core::Config>(); };
+    EXPECT_EQ(select(trials, options).rows.size(), 1u) << "a problem without a known default is not compared";
+}
+
+TEST(SelectRows, ARecheckSupersedesOlderProbesBetweenItsSizes) {
+    std::vector<db::Trial> trials;
+    for (const std::uint64_t bytes : {64u, 128u, 512u, 4096u})
+        append(trials, {.bytes = bytes});
+    const std::size_t first = trials.size();
+    for (const std::uint64_t bytes : {64u, 512u})
+        append(trials, {.run = "run-2", .bytes = bytes, .gain = 1.0});
+    for (std::size_t i = first; i < trials.size(); ++i)
+        if (trials[i].phase == "confirm") trials[i].phase = "recheck";
+    const auto selection = select(trials);
+    ASSERT_EQ(selection.rows.size(), 1u) << "64 and 512 fell, 128 with them";
+    EXPECT_EQ(selection.rows.front().row.low_bytes, 4096u) << "not put to the test again";
+    EXPECT_EQ(selection.rejected.size(), 2u);
+}
+
+TEST(SelectRows, AProbeThatWasNeverSearchedSaysNothingAboutTheSearch) {
+    std::vector<db::Trial> trials;
+    for (const std::uint64_t bytes : {64u, 180u, 380u, 512u}) {
+        append(trials, {.bytes = bytes, .gain = bytes == 180 ? 1.3 : 1.5});
+        if (bytes == 64 || bytes == 512) trials.push_back(trial({.bytes = bytes}, "search", 9, 1.5));
+    }
+    PublishOptions options;
+    options.complete = [](const std::string&, const std::string&, std::uint64_t bytes) { return bytes == 64 || bytes == 512; };
+    const auto selection = select(trials, options);
+    ASSERT_EQ(selection.rows.size(), 1u);
+    EXPECT_EQ(selection.rows.front().evidence.candidates, 1u);
+    EXPECT_TRUE(selection.rows.front().evidence.complete);
+}
+
 TEST(SelectRows, NeedsFifteenKeptBlocks) {
     std::vector<db::Trial> trials;
     append(trials, {});

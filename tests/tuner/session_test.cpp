@@ -299,6 +299,33 @@ TEST(Session, RecheckReTestsThePublishedRowsOnly) {
     EXPECT_TRUE(db::read_release(bench.options.release_path).rows.empty());
 }
 
+TEST(Session, ResumingACompleteRunPublishesWhatNoPublishLeftAndKnowsWhatItSearched) {
+    Bench bench;
+    bench.options.publish = false;
+    EXPECT_EQ(bench.run().released_at, "");
+    bench.options.publish = bench.options.resume = true;
+    const auto late = bench.run();
+    EXPECT_TRUE(late.already_complete);
+    EXPECT_TRUE(late.published);
+    EXPECT_TRUE(late.searched.at(0));
+    EXPECT_EQ(db::read_release(bench.options.release_path).rows.size(), 1u);
+    const auto again = bench.run();
+    EXPECT_FALSE(again.published) << "it is there already";
+    EXPECT_EQ(again.released_at, bench.options.release_path);
+}
+
+TEST(Session, ARecheckWithoutTimeKeepsTheRowsAndSaysSo) {
+    Bench bench;
+    bench.run();
+    bench.options.recheck = db::read_release(bench.options.release_path).rows;
+    bench.options.budget_ns = 1'000'000;
+    const auto result = bench.run();
+    EXPECT_TRUE(result.selection.rows.empty()) << "older evidence makes no row in a re-test";
+    const auto says = [](const std::string& note) { return note.starts_with("1 rows not re-tested, kept as they were"); };
+    EXPECT_TRUE(std::ranges::any_of(result.notes, says));
+    EXPECT_EQ(db::read_release(bench.options.release_path).rows.size(), 1u);
+}
+
 // A world without noise asks for the same trials in every run, so a resumed run shows what it repeated.
 struct KillPoint : ::testing::TestWithParam<bool> {};
 

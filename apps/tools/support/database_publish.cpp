@@ -1,7 +1,9 @@
 // A release from the journal, without measuring anything.
 #include "apps/tools/support/database.hpp"
+#include "apps/tools/support/release_target.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "apps/tools/support/table.hpp"
+#include "collectives/default_config.hpp"
 #include "libcore/error.hpp"
 #include "libcore/units.hpp"
 
@@ -33,6 +35,7 @@ Json rejected_json(const tuner::TestedPoint& point) {
 }  // namespace
 
 Publication publish(const DatabaseView& view) {
+    require_publishable({view.release, view.journal});
     const db::Identity& identity = view.machine.identity;
     const db::Journal journal = db::Journal::open_for_reading(view.journal);
     const std::vector<db::Trial> trials = journal.trials(identity);
@@ -40,7 +43,8 @@ Publication publish(const DatabaseView& view) {
     Publication out;
     out.release = view.release;
     out.damaged = journal.damaged();
-    out.selection = tuner::select_rows(trials, identity, tuner::publish_options(journal));
+    const auto default_of = [&view](const collectives::Problem& problem) { return collectives::default_config(problem, view.machine.topology); };
+    out.selection = tuner::select_rows(trials, identity, tuner::publish_options(journal, default_of));
     db::ReleaseContent content = tuner::release_content(journal, identity, out.selection);
     content.context = journal.context(identity);
     content.tool_version = version();

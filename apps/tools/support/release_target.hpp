@@ -1,0 +1,21 @@
+// Where attune-tune and attune-db publish write, checked before anything is measured.
+#pragma once
+
+#include "libcore/environment.hpp"
+
+#include <string>
+
+namespace attune::tools {
+
+// The file a release goes to and the journal it comes from.
+struct ReleaseTarget {
+    std::string release, journal;
+};
+
+// Throws Error(usage) when `release` is something else than a release, sound or damaged, or an empty or missing file: a folder, a link, a device, a
+// text file, a journal, the journal of this very run; Error(failure) when it cannot be written there: a newer release, a folder without permission.
+void require_publishable(const ReleaseTarget& target);
+// Throws Error(usage) when either is, by whatever name, a file that jobs use without being told: rows of a test default must not get there.
+void require_not_default(const ReleaseTarget& target, const core::Environment& environment);
+
+}  // namespace attune::tools
