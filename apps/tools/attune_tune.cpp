@@ -2,6 +2,7 @@
 #include "apps/tools/support/disturbance.hpp"
 #include "apps/tools/support/interrupt.hpp"
 #include "apps/tools/support/progress.hpp"
+#include "apps/tools/support/release_target.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "apps/tools/support/tune_plan.hpp"
 #include "apps/tools/support/tune_screens.hpp"
@@ -52,6 +53,7 @@ tuner::SessionResult tune(const tools::TunePlan& plan, const tools::TuneOptions&
 
 int run(const tools::TuneOptions& options, const std::vector<std::string>& words) {
     auto plan = tools::plan_tune(options);
+    tools::require_publishable({plan.release_path, plan.journal_path});
     if (options.recheck) plan.session.recheck = tools::rows_to_recheck(plan);
     tuner::CollectiveTarget target(plan.target);
     const std::size_t candidates = options.recheck ? 0 : count_candidates(plan, target);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -59,10 +60,48 @@ TEST_F(AttuneTune, RefusesContradictions) {
     EXPECT_EQ(run({"--candidate-zero", "all_reduce:rung"}).code, 2);
     EXPECT_EQ(run({"--recheck", "--resume"}).code, 2);
     EXPECT_EQ(run({"--budget", "0"}).code, 2);
+    EXPECT_EQ(run({"--timeout", "0"}).code, 2);
     EXPECT_EQ(run({"-b", "64", "-e", "8"}).code, 2);
     EXPECT_EQ(run({"--dtype", "float7"}).code, 2);
     EXPECT_EQ(run({"--strategy", "exhausting"}).code, 2);
     EXPECT_NE(access(release().c_str(), F_OK), 0);
+}
+
+TEST_F(AttuneTune, ATestDefaultNeverReachesTheDefaultDatabaseByAnyName) {
+    const std::string user = folder_.path() + "/data/attune/attune.db";
+    const std::vector<std::string> words{"all_reduce", "-n", "2", "-b", "8", "-e", "8", "--budget", "1s", "--candidate-zero", "all_reduce:ring"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), words.begin(), words.end());
+        return run(more, false).code;
+    };
+    EXPECT_EQ(with({"--db", user}), 2);
+    EXPECT_EQ(with({"--db", folder_.path() + "/data/../data/attune/./attune.db"}), 2);
+    EXPECT_EQ(with({"--db", release(), "--journal", folder_.path() + "/data/attune/attune.journal"}), 2);
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/data"));
+}
+
+TEST_F(AttuneTune, NothingButAReleaseIsReplaced) {
+    const std::string text = folder_.path() + "/notes.txt";
+    std::ofstream(text) << "precious";
+    std::filesystem::create_symlink(text, folder_.path() + "/link");
+    const auto with = [&](const std::string& db, const std::string& journal) {
+        return run({"all_reduce", "-n", "2", "-b", "8", "-e", "8", "--budget", "1s", "--db", db, "--journal", journal}, false);
+    };
+    for (const std::string& db : {text, folder_.path() + "/link", folder_.path(), std::string("/dev/null"), release(), std::string()}) {
+        const auto result = with(db, release());
+        EXPECT_EQ(result.code, 2) << db << result.err;
+        EXPECT_NE(result.err.find("--db"), std::string::npos) << result.err;
+    }
+    EXPECT_EQ(with(text + "/x.db", folder_.path() + "/j").code, 1) << "a file is no folder";
+    EXPECT_EQ(std::filesystem::file_size(text), 8u);
+    EXPECT_FALSE(std::filesystem::exists(release())) << "refused before the journal was made";
+}
+
+TEST_F(AttuneTune, AnEmptyFirstElementOfTheListIsNoFile) {
+    const std::vector<std::string> words{std::string(ATTUNE_BIN_FOLDER) + "/attune-tune", "barrier", "-n", "2", "--budget", "1s", "--quiet"};
+    const auto result = attune::test::run_process(words, {.environment = {{"ATTUNE_DB", ":" + release()}}, .folder = {}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(release()));
 }
 
 TEST_F(AttuneTune, WithNothingToResumeOrToRecheckSaysSo) {

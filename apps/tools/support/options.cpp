@@ -43,7 +43,12 @@ std::string help_of(const Words& words) {
 CLI::Option* add_path_option(CLI::App& app, const std::string& names, std::optional<std::string>& path, const std::string& description) {
     return app
         .add_option_function<std::string>(
-            names, [&path](const std::string& text) { path = text; }, description)
+            names,
+            [&path, names](const std::string& text) {
+                if (text.empty()) throw core::Error(core::ErrorCode::usage, names + " names no file; write " + names + " FILE");
+                path = text;
+            },
+            description)
         ->type_name("FILE");
 }
 

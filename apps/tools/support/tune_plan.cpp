@@ -1,7 +1,9 @@
 #include "apps/tools/support/tune_plan.hpp"
 
+#include "apps/tools/support/release_target.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "db/journal.hpp"
+#include "db/lookup.hpp"
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
@@ -12,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -27,7 +30,11 @@ const std::vector<std::string> default_collectives{"all_reduce", "all_gather", "
 std::string release_path_of(const TuneOptions& options) {
     if (options.db) return *options.db;
     const auto environment = core::read_environment();
-    if (environment.db) return core::split(*environment.db, ':').front();
+    if (environment.db) {
+        const auto layers = db::layers(environment, "");
+        if (layers.empty()) throw Error(ErrorCode::usage, "ATTUNE_DB names no file; unset it, or name a release with --db");
+        return layers.front().path;
+    }
     const auto paths = core::default_database_paths(environment);
     // The first default path is the user's only when there is a home; the others belong to the system.
     if (!environment.xdg_data_home && !environment.home)
@@ -44,6 +51,7 @@ void check(const TuneOptions& options) {
     if (options.recheck && options.resume) throw Error(ErrorCode::usage, "--recheck starts a run of its own; use it without --resume");
     if (options.recheck && options.no_publish) throw Error(ErrorCode::usage, "--recheck republishes what still holds; use it without --no-publish");
     if (options.budget_ns <= 0) throw Error(ErrorCode::usage, "--budget must be above 0");
+    if (options.timeout_ns <= 0) throw Error(ErrorCode::usage, "--timeout must be above 0");
 }
 
 // Whatever changes the questions a run asks. What is not here may differ when it is resumed.
@@ -101,9 +109,12 @@ TunePlan plan_tune(const TuneOptions& options) {
         plan.collectives.push_back(collectives::parse_collective(name));
     }
     plan.sizes = options.sizes.sizes();
+    // A barrier has no size: alone it is one problem.
+    if (std::ranges::all_of(plan.collectives, [](auto collective) { return collective == collectives::Collective::barrier; })) plan.sizes = {0};
     plan.release_path = release_path_of(options);
     plan.named = options.db.has_value();
     plan.journal_path = options.journal ? *options.journal : db::journal_path_of(plan.release_path);
+    if (!options.candidate_zero.empty()) require_not_default({plan.release_path, plan.journal_path}, core::read_environment());
     plan.target.space.topology = plan.topology;
     plan.target.space.oversubscribed = options.ranks > static_cast<int>(plan.topology.allowed.cpus.size());
     for (const auto& text : options.candidate_zero)

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t lines_shown = 5;  // of failures and notes; all are in the journal and in --json
 
 std::string duration(std::int64_t ns) {
+    if (ns < 1'000'000'000) return fmt::format("{} ms", ns / 1'000'000);
     const std::int64_t seconds = (ns + 500'000'000) / 1'000'000'000;
     return seconds < 120 ? fmt::format("{} s", seconds) : fmt::format("{} min {} s", seconds / 60, seconds % 60);
 }
@@ -66,13 +67,26 @@ void add_some(std::string& text, const std::vector<std::string>& lines) {
     if (lines.size() > lines_shown) text += fmt::format("  ... and {} more\n", lines.size() - lines_shown);
 }
 
+// As a shell takes it for one word.
+std::string quoted(const std::string& word) {
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+        return std::isalnum(c) || std::string_view("-_./:=,+").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (plain) return word;
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
 std::string next_commands(const TunePlan& plan) {
-    const std::string db = plan.named ? " --db " + plan.release_path : "";
+    const std::string db = plan.named ? " --db " + quoted(plan.release_path) : "";
+    const std::string variable = plan.named ? " -x " + quoted("ATTUNE_DB=" + plan.release_path) : "";
     const auto name = plan.collectives.empty() ? std::string_view("all_reduce") : collectives::name_of(plan.collectives.front());
     std::string text = "next:\n";
     text += fmt::format("  {}attune-bench --compare default,tuned --rows{}\n", plan.folder, db);
     text += fmt::format("  {}attune-lookup {} 64K -n {} --explain{}\n", plan.folder, name, plan.session.team.ranks, db);
-    text += fmt::format("  {}attune-run -n {} -- your program\n", plan.folder, plan.session.team.ranks);
+    text += fmt::format("  {}attune-run -n {}{} -- your program\n", plan.folder, plan.session.team.ranks, variable);
     return text;
 }
 
@@ -139,7 +153,7 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
     add_some(text, failures);
     if (!result.notes.empty()) text += paint.yellow("notes:") + "\n";
     add_some(text, result.notes);
-    text += result.published ? fmt::format("database: {}\n", plan.release_path) : fmt::format("not published; journal: {}\n", plan.journal_path);
+    text += !result.released_at.empty() ? fmt::format("database: {}\n", result.released_at) : fmt::format("not published; journal: {}\n", plan.journal_path);
     return text + next_commands(plan);
 }
 
@@ -148,13 +162,7 @@ std::string resume_command(const std::vector<std::string>& words) {
     bool resumes = false;
     for (const auto& word : words) {
         resumes = resumes || word == "--resume";
-        const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
-            return std::isalnum(c) || std::string_view("-_./:=,+").find(c) != std::string_view::npos;
-        });
-        std::string quoted = "'";
-        for (const char c : word)
-            quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        text += " " + (plain ? word : quoted + "'");
+        text += " " + quoted(word);
     }
     return resumes ? text : text + " --resume";
 }
@@ -167,7 +175,7 @@ Json tune_json(const TunePlan& plan, const tuner::SessionResult& result) {
     document["trials"] = result.trials;
     document["replayed"] = result.replayed;
     document["interrupted"] = result.interrupted;
-    document["db"] = result.published ? Json(plan.release_path) : Json(nullptr);
+    document["db"] = result.released_at.empty() ? Json(nullptr) : Json(result.released_at);
     document["journal"] = plan.journal_path;
     document["rows"] = Json::array();
     for (const auto& row : result.selection.rows) {

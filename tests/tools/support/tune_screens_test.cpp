@@ -35,6 +35,7 @@ tuner::SessionResult small_result(const TunePlan& plan) {
     result.run = "run";
     result.trials = 7;
     result.published = true;
+    result.released_at = plan.release_path;
     for (const auto& problem : plan.session.problems) {
         result.keys.push_back(key_of(std::string(collectives::name_of(problem.collective))));
         result.searched.push_back(problem.collective == collectives::Collective::all_reduce || problem.bytes() == 8);
@@ -94,8 +95,8 @@ TEST(LastScreen, NamesTheDatabaseAndThreeCommands) {
     const auto plan = plan_tune(small_options());
     const auto text = last_screen(plan, small_result(plan), Paint(false));
     EXPECT_NE(text.find("database: /nowhere/x.attune.db"), std::string::npos);
-    for (const auto* command :
-         {"attune-bench --compare default,tuned --rows --db /nowhere/x.attune.db", "attune-lookup all_reduce 64K", "attune-run -n 2 -- your program"})
+    for (const auto* command : {"attune-bench --compare default,tuned --rows --db /nowhere/x.attune.db", "attune-lookup all_reduce 64K",
+                                "attune-run -n 2 -x ATTUNE_DB=/nowhere/x.attune.db -- your program"})
         EXPECT_NE(text.find(command), std::string::npos) << text;
 }
 
@@ -162,6 +163,20 @@ TEST(PlanTune, TheDefaultIsFourCollectivesAndEightSizes) {
     EXPECT_EQ(plan.session.problems.size(), 32u);
 }
 
+TEST(PlanTune, ABarrierIsOneProblemAndOneRow) {
+    auto options = small_options();
+    options.collectives = {"barrier"};
+    const auto plan = plan_tune(options);
+    EXPECT_EQ(plan.session.problems.size(), 1u);
+    EXPECT_EQ(plan.sizes.size(), 1u);
+}
+
+TEST(FirstScreen, ShowsABudgetBelowASecond) {
+    auto options = small_options();
+    options.budget_ns = 100'000'000;
+    EXPECT_NE(first_screen(plan_tune(options), 42, {}, Paint(false)).find("budget      100 ms"), std::string::npos);
+}
+
 TEST(Disturbances, NameTheCauseAndTheRemedy) {
     EXPECT_TRUE(disturbances({.ranks = 2, .allowed_cpus = 2, .load = 0.1}).empty());
     const auto crowded = disturbances({.ranks = 4, .allowed_cpus = 2, .load = std::nullopt});
@@ -169,7 +184,7 @@ TEST(Disturbances, NameTheCauseAndTheRemedy) {
     EXPECT_NE(crowded.front().find("-n 2"), std::string::npos);
     const auto busy = disturbances({.ranks = 2, .allowed_cpus = 2, .load = 1.5});
     ASSERT_EQ(busy.size(), 1u);
-    EXPECT_NE(busy.front().find("1.5 CPUs"), std::string::npos);
+    EXPECT_NE(busy.front().find("load average 1.5 on 2 CPUs"), std::string::npos);
 }
 
 TEST(ParseLoad, ReadsTheFirstNumber) {
