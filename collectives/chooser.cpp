@@ -20,6 +20,12 @@ constexpr std::array<std::string_view, 3> source_names = {"default", "tuned", "f
 
 using Reason = std::optional<std::string>;
 
+Reason lacks_channels(const core::Config& config, const ChooserFacts& facts) {
+    const std::uint64_t wanted = config.number("channels", 1);
+    if (wanted <= static_cast<std::uint64_t>(facts.channels)) return {};
+    return fmt::format("needs channels={}, but this communicator was made with {}", wanted, facts.channels);
+}
+
 std::string interval_text(const core::TableRow& row) {
     return fmt::format("{} .. {}", core::format_bytes(row.low_bytes), core::format_bytes(row.high_bytes));
 }
@@ -70,7 +76,11 @@ core::Key key_of(const Problem& problem, const ChooserFacts& facts) {
 }
 
 Chooser::Chooser(ChooserFacts facts, core::ConfigTable table, ForcedChoices forced)
-    : facts_(std::move(facts)), table_(std::move(table)), forced_(std::move(forced)) {}
+    : facts_(std::move(facts)), table_(std::move(table)), forced_(std::move(forced)) {
+    for (const auto& [collective, config] : forced_.entries)
+        if (const Reason reason = lacks_channels(config, facts_))
+            throw core::Error(core::ErrorCode::usage, fmt::format("the forced choice {}={} is impossible: it {}", name_of(collective), config.text(), *reason));
+}
 
 namespace {
 
@@ -98,7 +108,9 @@ Choice Chooser::choose(const Problem& problem) const {
         if (!index) continue;
         const core::TableRow row = table_.row(*index);
         if (!choice.reason.empty()) choice.reason += "; ";
-        if (const Reason reason = why_unusable(row, problem, choice.config, facts_.topology)) {
+        Reason reason = why_unusable(row, problem, choice.config, facts_.topology);
+        if (!reason) reason = lacks_channels(row.config, facts_);
+        if (reason) {
             choice.reason += fmt::format("row {} skipped: {}", *index, *reason);
             continue;
         }

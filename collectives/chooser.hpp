@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collectives/problem.hpp"
+#include "collectives/schedule.hpp"
 #include "libcore/config.hpp"
 #include "libcore/config_table.hpp"
 #include "libcore/key.hpp"
@@ -38,12 +39,14 @@ struct ChooserFacts {
     std::string transport = "shm";
     std::string node_map;
     std::string binding = "bound";
-    core::Topology topology;  // rank 0's with the weakest instruction set of all ranks: equal on all ranks
+    int channels = max_channels;  // of the communicator
+    core::Topology topology;      // rank 0's with the weakest instruction set of all ranks: equal on all ranks
 };
 
 // The key of the problem's rows. A rooted one is the class `any`; the chooser also looks for the root itself.
 core::Key key_of(const Problem& problem, const ChooserFacts& facts);
 
+// The constructor throws Error(usage) for a forced value that needs more channels than there are.
 // Never throws for a table's content: a row that cannot be used is skipped and the reason kept. A forced value that is impossible throws
 // Error(usage) on every rank alike.
 class Chooser {

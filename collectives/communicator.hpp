@@ -33,6 +33,7 @@ struct CommunicatorOptions {
     ExecutorOptions execution;
     ForcedChoices forced;
     TableSource table_source;
+    std::string table_settings;  // what it follows; a rank with others than rank 0 is warned about
     core::Log log;
     core::TraceSink* trace = nullptr;         // gets an event per call; must outlive the communicator
     bool check_calls = false;                 // ATTUNE_CHECK=1: compare the calls of all ranks before each

@@ -1,4 +1,5 @@
 // From a problem to a started call: cached or compiled, checked, digested, timed.
+#include "collectives/call_text.hpp"
 #include "collectives/catalogue.hpp"
 #include "collectives/communicator_state.hpp"
 #include "collectives/default_config.hpp"
@@ -144,15 +145,20 @@ void Communicator::State::finished(Ticket ticket) {
     if (options.trace != nullptr) options.trace->record({name_of(problem.collective), pending.config, pending.begin_ns, end, problem.bytes()});
 }
 
-CachedCall Communicator::State::standard_call(Problem problem) {
+CachedCall Communicator::State::standard_call(Problem problem, std::string purpose) {
     const Problem whole = complete(std::move(problem));
     const core::Config config = default_config(whole, facts.chooser.topology);
-    return make_call(whole, config, number_of(config), explicit_choice(config));
+    CachedCall call = make_call(whole, config, number_of(config), explicit_choice(config));
+    call.text = std::move(purpose);
+    return call;
 }
 
 // Set-up and checks are no calls of the user's: they are not counted.
 void Communicator::State::run_uncounted(const CachedCall& call, const void* input, void* output) {
-    executor->wait(executor->start(call.plan, input, output, call.digest, call.text));
+    executor->count_calls(false);
+    const Ticket ticket = executor->start(call.plan, input, output, call.digest, call.text);
+    executor->count_calls(true);
+    executor->wait(ticket);
 }
 
 void Communicator::State::broadcast_bytes(void* bytes, std::uint64_t size) {
@@ -161,7 +167,7 @@ void Communicator::State::broadcast_bytes(void* bytes, std::uint64_t size) {
     problem.dtype = core::DType::int64;
     problem.count = size / sizeof(std::int64_t);
     problem.in_place = true;
-    run_uncounted(standard_call(problem), bytes, bytes);
+    run_uncounted(standard_call(problem, "the making of the communicator"), bytes, bytes);
 }
 
 std::vector<std::uint64_t> Communicator::State::all_gather_words(std::uint64_t word) {
@@ -170,20 +176,20 @@ std::vector<std::uint64_t> Communicator::State::all_gather_words(std::uint64_t w
     problem.dtype = core::DType::int64;
     problem.count = 1;
     std::vector<std::uint64_t> words(static_cast<std::size_t>(transport->size()));
-    run_uncounted(standard_call(problem), &word, words.data());
+    run_uncounted(standard_call(problem, "the making of the communicator"), &word, words.data());
     return words;
 }
 
 void Communicator::State::compare_calls(const CachedCall& call) {
     CheckRecord own;
     own.digest = call.digest;
-    call.text.copy(own.text, sizeof own.text - 1);
+    fit_text(call.text, own.text);
     if (!check_call_) {
         Problem problem;
         problem.collective = Collective::all_gather;
         problem.dtype = core::DType::int64;
         problem.count = sizeof(CheckRecord) / sizeof(std::int64_t);
-        check_call_ = standard_call(problem);
+        check_call_ = standard_call(problem, "the comparison of calls (ATTUNE_CHECK=1)");
         checks_.resize(static_cast<std::size_t>(transport->size()));
     }
     run_uncounted(*check_call_, &own, checks_.data());

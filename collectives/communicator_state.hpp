@@ -24,6 +24,7 @@ static_assert(sizeof(CheckRecord) % sizeof(std::int64_t) == 0);
 Choice explicit_choice(const core::Config& config);
 
 struct Communicator::State {
+    ~State();  // says when a message of another rank was never read
     State(CommunicatorOptions given, TeamFacts agreed, std::unique_ptr<Transport> made);
 
     // Compiles. Throws Error(usage) when the config cannot run the problem here. `problem` is complete.
@@ -51,7 +52,7 @@ struct Communicator::State {
     CallCache cache;
 
 private:
-    CachedCall standard_call(Problem problem);
+    CachedCall standard_call(Problem problem, std::string purpose);
     void run_uncounted(const CachedCall& call, const void* input, void* output);
     void compare_calls(const CachedCall& call);
 

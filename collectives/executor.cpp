@@ -1,5 +1,6 @@
 #include "collectives/executor.hpp"
 
+#include "collectives/call_text.hpp"
 #include "collectives/execution/call.hpp"
 #include "collectives/execution/watch.hpp"
 #include "libcore/error.hpp"
@@ -17,8 +18,10 @@ namespace attune::collectives {
 struct Executor::State {
     Transport& transport;
     ExecutorOptions options;
-    std::vector<Call> calls;      // by slot
-    std::uint64_t started = 0;    // number of the last call
+    std::vector<Call> calls;     // by slot
+    std::uint64_t started = 0;   // number of the last call
+    std::uint64_t numbered = 0;  // of them the user's
+    bool counted = true;
     std::uint64_t completed = 0;  // all calls up to this one are over
     Watch watch;
     std::optional<core::Error> failure;
@@ -32,6 +35,7 @@ struct Executor::State {
     Call& call(std::uint64_t number) noexcept { return calls[number % in_flight_slots]; }
     bool over(std::uint64_t number) noexcept { return number <= completed || call(number).record().call != number || !call(number).active(); }
 
+    bool holds_message_of(Rank peer) noexcept;
     bool progress() noexcept;
     // One pass over all calls in flight; when nothing moved, finds out why or rests.
     void step(bool may_rest);
@@ -40,6 +44,15 @@ struct Executor::State {
     template <typename Action>
     auto guarded(Action action);
 };
+
+bool Executor::State::holds_message_of(Rank peer) noexcept {
+    Incoming incoming;
+    for (int lane = 0; lane < in_flight_slots * transport.channels(); ++lane) {
+        const auto slot = static_cast<std::uint8_t>(lane % in_flight_slots), channel = static_cast<std::uint8_t>(lane / in_flight_slots);
+        if (transport.peek({peer, slot, channel}, 0, true, incoming)) return true;
+    }
+    return false;
+}
 
 bool Executor::State::progress() noexcept {
     bool moved = false;
@@ -56,7 +69,7 @@ bool Executor::State::progress() noexcept {
 void Executor::State::step(bool may_rest) {
     if (progress()) return watch.moved();
     for (const Call& call : calls) {
-        if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch());
+        if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch(), call.mismatch_digest());
     }
     if (completed == started) return;
     if (options.progress_hook) options.progress_hook();
@@ -93,6 +106,19 @@ Executor::Executor(Transport& transport, ExecutorOptions options) : state_(std::
 
 Executor::~Executor() = default;
 
+void Executor::count_calls(bool counted) noexcept {
+    state_->counted = counted;
+}
+
+std::string Executor::left_over() {
+    State& state = *state_;
+    if (state.failure || state.completed != state.started || !state.transport.abort_reason().empty()) return {};
+    for (Rank peer = 0; peer < state.transport.size(); ++peer) {
+        if (peer != state.transport.rank() && state.holds_message_of(peer)) return state.watch.left_over(peer);
+    }
+    return {};
+}
+
 Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text) {
     State& state = *state_;
     return state.guarded([&] {
@@ -100,13 +126,15 @@ Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void
         CallRecord record;
         record.call = state.started + 1;
         record.digest = digest;
-        std::memcpy(record.text, text.data(), std::min(text.size(), sizeof(record.text) - 1));
+        if (state.counted) record.number = state.numbered + 1;
+        fit_text(text, record.text);
         Call& call = state.call(record.call);
         while (call.active())
             state.step(true);
         state.transport.publish(record);
         call.start({std::move(plan), input, output}, record);
         state.started = record.call;
+        if (state.counted) ++state.numbered;
         state.step(false);
         return Ticket{record.call};
     });

@@ -38,6 +38,11 @@ public:
     bool done(Ticket ticket);  // progresses all calls; true when this one is complete
     void wait(Ticket ticket);
     void wait_all();
+    // Whether calls started from now on are the user's; only those have numbers in messages. At first they are.
+    void count_calls(bool counted) noexcept;
+    // For the end: a line about a message that nobody will read, which proves that the ranks called different collectives. Empty when there is none,
+    // a call is in flight or something failed before.
+    std::string left_over();
 
 private:
     struct State;

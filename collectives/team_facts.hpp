@@ -7,18 +7,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace attune::collectives {
 
 // One rank's part. Fields named "equal" must be the same on all ranks.
 struct RankFacts {
     std::string transport;                    // equal
-    int channels = 2;                         // equal
+    int channels = max_channels;              // equal
     bool check_calls = false;                 // equal
     std::string forced;                       // equal; text of the forced choices
     core::CpuSet cpus;                        // this process may use now
     std::optional<core::CpuSet> launch_cpus;  // the launcher's before binding
     std::string instruction_set;
+    std::uint64_t settings = 0;              // digest of where it would look for the table; rank 0's rules
     std::optional<core::Topology> topology;  // rank 0's
     std::uint64_t identity = 0;              // rank 0's random number: names the communicator
 };
@@ -27,6 +29,7 @@ struct TeamFacts {
     ChooserFacts chooser;
     bool oversubscribed = false;  // more ranks than CPUs in the union of their sets
     std::uint64_t identity = 0;
+    std::vector<Rank> other_settings;  // ranks told to look for the table elsewhere than rank 0
 };
 
 // Collective. Throws Error(usage) naming two ranks and both values when something that must be equal is not.

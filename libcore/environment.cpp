@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <unistd.h>
@@ -21,6 +22,13 @@ const std::vector<std::string>& known_variables() {
         "ATTUNE_LOG",     "ATTUNE_TCP_SECURITY", "ATTUNE_RANK",      "ATTUNE_RANKS",        "ATTUNE_LAUNCH_FD", "ATTUNE_LAUNCH_CPUS",
     };
     return names;
+}
+
+// Part of the design, but nothing reads them yet.
+bool supported(std::string_view name) {
+    constexpr std::array<std::string_view, 7> later = {"ATTUNE_DB_SIGNED", "ATTUNE_DETERMINISM", "ATTUNE_INTERFACE",   "ATTUNE_SECRET_FILE",
+                                                       "ATTUNE_CACHE_DIR", "ATTUNE_HEAP_LIMIT",  "ATTUNE_TCP_SECURITY"};
+    return std::ranges::find(later, name) == later.end();
 }
 
 // secure_getenv: a set-user-id program takes no settings from its caller.
@@ -48,6 +56,9 @@ bool absolute(const std::optional<std::string>& path) {
 }  // namespace
 
 Environment read_environment() {
+    // A wish for safety is refused, not ignored.
+    if (const auto is_signed = variable("ATTUNE_DB_SIGNED"); is_signed && *is_signed != "0")
+        throw Error(ErrorCode::usage, fmt::format("ATTUNE_DB_SIGNED={}: this version cannot check signatures; unset it", printable(*is_signed)));
     Environment environment;
     environment.db = variable("ATTUNE_DB");
     environment.db_mode = variable("ATTUNE_DB_MODE");
@@ -75,6 +86,7 @@ std::vector<std::string> unknown_variables() {
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::string name(text.substr(0, text.find('=')));
+        if (!supported(name)) lines.push_back(fmt::format("{} is not supported by this version and ignored", name));
         if (!name.starts_with(prefix) || std::find(known.begin(), known.end(), name) != known.end()) continue;
         const std::string near = nearest(name, known);
         std::string line = fmt::format("unknown environment variable '{}' is ignored", printable(name));

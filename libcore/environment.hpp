@@ -30,9 +30,10 @@ struct Environment {
     std::optional<std::string> launch_cpus;  // ATTUNE_LAUNCH_CPUS: the launcher's set before binding
 };
 
-// Reads the process environment (secure_getenv). Throws Error(usage) for a launcher number that is none.
+// Reads the process environment (secure_getenv). Throws Error(usage) for a launcher number that is none and for ATTUNE_DB_SIGNED=1,
+// which cannot be met.
 Environment read_environment();
-// One line per unknown ATTUNE_* variable, naming the nearest known one.
+// One line per unknown ATTUNE_* variable, naming the nearest known one, and per known one that this version does not support.
 std::vector<std::string> unknown_variables();
 
 // $XDG_DATA_HOME/attune/attune.db (or $HOME/.local/share/...), /etc/attune/attune.db, /usr/share/attune/attune.db: the user's first.

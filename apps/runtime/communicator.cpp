@@ -20,6 +20,11 @@ auto translated(const Action& action) -> decltype(action()) {
     }
 }
 
+detail::Job& job_of(const std::shared_ptr<detail::Job>& job) {
+    if (!job) throw Error(2, "this attune::Communicator was moved from; use the one it was moved to");
+    return *job;
+}
+
 }  // namespace
 
 Request::Request(std::shared_ptr<detail::Job> job, std::uint64_t ticket) noexcept : job_(std::move(job)), ticket_(ticket) {}
@@ -65,24 +70,24 @@ Communicator::~Communicator() = default;
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 
-int Communicator::rank() const noexcept {
-    return job_->team->rank();
+int Communicator::rank() const {
+    return job_of(job_).team->rank();
 }
-int Communicator::size() const noexcept {
-    return job_->team->size();
+int Communicator::size() const {
+    return job_of(job_).team->size();
 }
 
 Request Communicator::start(const Call& call, const void* input, void* output) {
-    const collectives::Ticket ticket = translated([&] { return job_->team->start(detail::problem_of(call), input, output); });
+    const collectives::Ticket ticket = translated([&] { return job_of(job_).team->start(detail::problem_of(call), input, output); });
     return Request(job_, ticket.call);
 }
 
 void Communicator::run(const Call& call, const void* input, void* output) {
-    translated([&] { job_->team->run(detail::problem_of(call), input, output); });
+    translated([&] { job_of(job_).team->run(detail::problem_of(call), input, output); });
 }
 
 Explanation Communicator::explain(const Call& call) const {
-    const collectives::Choice choice = translated([&] { return job_->team->choice(detail::problem_of(call)); });
+    const collectives::Choice choice = translated([&] { return job_of(job_).team->choice(detail::problem_of(call)); });
     Explanation explanation;
     explanation.config = choice.config.text();
     explanation.algorithm = choice.config.algorithm();
@@ -95,10 +100,10 @@ Explanation Communicator::explain(const Call& call) const {
 }
 
 std::string Communicator::summary() const {
-    return detail::summarize(job_->team->statistics(), size());
+    return detail::summarize(job_of(job_).team->statistics(), size());
 }
 std::string Communicator::table_origin() const {
-    return job_->team->table_origin();
+    return job_of(job_).team->table_origin();
 }
 
 }  // namespace attune

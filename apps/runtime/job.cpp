@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include <unistd.h>
@@ -29,10 +32,17 @@ bool parse_switch(const char* name, const std::string& text) {
     throw Error(ErrorCode::usage, fmt::format("{}='{}' is neither 0 nor 1", name, text));
 }
 
+// The time set for a late rank also bounds the meeting of the ranks.
+std::chrono::milliseconds patience(const core::Environment& environment) {
+    if (!environment.timeout) return collectives::bootstrap_patience;
+    const std::int64_t milliseconds = core::parse_duration_ns(*environment.timeout) / 1'000'000;
+    return milliseconds == 0 ? collectives::bootstrap_patience : std::chrono::milliseconds(milliseconds);
+}
+
 // Our launcher's variables come together or not at all.
 std::unique_ptr<collectives::Bootstrap> make_bootstrap(const core::Environment& environment) {
     if (environment.rank && environment.ranks && environment.launch_fd)
-        return collectives::make_launcher_bootstrap(*environment.rank, *environment.ranks, *environment.launch_fd);
+        return collectives::make_launcher_bootstrap(*environment.rank, *environment.ranks, *environment.launch_fd, patience(environment));
     if (environment.rank || environment.ranks || environment.launch_fd)
         throw Error(ErrorCode::usage, "only some of ATTUNE_RANK, ATTUNE_RANKS and ATTUNE_LAUNCH_FD are set; they are set together by attune-run");
     return std::move(collectives::make_local_bootstraps(1).front());
@@ -80,6 +90,7 @@ collectives::CommunicatorOptions communicator_options(const core::Environment& e
     result.log = job.log;
     result.trace = job.trace.get();
     db::Rules rules = rules_of(environment, options);  // a wrong word is an error on every rank
+    result.table_settings = first_of(options.database, environment.db, "") + '\n' + first_of(options.mode, environment.db_mode, "use");
     if (job.bootstrap->rank() != 0) return result;
     result.topology = machine(result.launch_cpus);
     rules.usable = usable_by(*result.topology, result.transport, job.bootstrap->size());
@@ -87,10 +98,25 @@ collectives::CommunicatorOptions communicator_options(const core::Environment& e
     return result;
 }
 
-// One file per rank: "trace.json" becomes "trace.json.0".
-std::unique_ptr<core::TraceSink> open_trace(const std::optional<std::string>& path, int rank) {
+// One file per rank: "trace.json" becomes "trace.json.0". All communicators of the process that live together write to it; one made after the last of
+// them ended gets "trace.json.0.1". The variable names one file for the whole process, so this is the one object all of its communicators know.
+std::shared_ptr<core::TraceSink> open_trace(const std::optional<std::string>& path, int rank) {
+    struct Opened {
+        std::weak_ptr<core::TraceSink> sink;
+        int times = 0;
+    };
+    static std::mutex mutex;
+    static std::map<std::string, Opened> files;
     if (!path) return nullptr;
-    return core::open_trace_file(fmt::format("{}.{}", *path, rank), static_cast<int>(::getpid()));
+    const std::string name = fmt::format("{}.{}", *path, rank);
+    const std::scoped_lock lock(mutex);
+    Opened& file = files[name];
+    if (std::shared_ptr<core::TraceSink> sink = file.sink.lock()) return sink;
+    const std::string suffix = file.times == 0 ? "" : fmt::format(".{}", file.times);
+    std::shared_ptr<core::TraceSink> sink = core::open_trace_file(name + suffix, static_cast<int>(::getpid()));
+    file.sink = sink;
+    ++file.times;
+    return sink;
 }
 
 }  // namespace
@@ -129,7 +155,17 @@ static_assert(same(DType::float32, core::DType::float32) && same(DType::float64,
               same(DType::int64, core::DType::int64));
 static_assert(same(Op::sum, core::Op::sum) && same(Op::prod, core::Op::prod) && same(Op::min, core::Op::min) && same(Op::max, core::Op::max));
 
+namespace {
+// A cast can make any value of an enumeration.
+void require_known(const char* what, int value, int last) {
+    if (value > last) throw Error(ErrorCode::usage, fmt::format("{} {} does not exist; the values are 0 to {} (attune/attune.hpp)", what, value, last));
+}
+}  // namespace
+
 collectives::Problem problem_of(const Call& call) {
+    require_known("the collective", static_cast<int>(call.collective), static_cast<int>(Collective::barrier));
+    require_known("the dtype", static_cast<int>(call.dtype), static_cast<int>(DType::int64));
+    require_known("the op", static_cast<int>(call.op), static_cast<int>(Op::max));
     collectives::Problem problem;
     problem.collective = static_cast<collectives::Collective>(call.collective);
     problem.count = call.count;

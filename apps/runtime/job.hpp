@@ -10,7 +10,7 @@
 namespace attune::detail {
 
 struct Job {
-    std::unique_ptr<core::TraceSink> trace;
+    std::shared_ptr<core::TraceSink> trace;
     std::unique_ptr<collectives::Bootstrap> bootstrap;
     core::Log log;
     std::unique_ptr<collectives::Communicator> team;

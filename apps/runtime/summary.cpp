@@ -29,20 +29,30 @@ std::string describe(const ProblemTime& entry) {
     if (problem.collective != collectives::Collective::barrier)
         text += fmt::format(" {} {}", core::format_bytes(problem.bytes()), core::name_of(problem.dtype));
     if (reduces(problem.collective)) text += fmt::format(" {}", core::name_of(problem.op));
+    if (problem.in_place) text += " in place";
+    if (entry.total_us <= 0) return text + fmt::format(" ({} calls)", entry.calls);  // times are taken only for traces and at the level info
     return text + fmt::format(" ({} calls, {})", entry.calls, core::format_time_us(entry.total_us));
+}
+
+// One run of attune-tune tunes one type, operator and placement: those of the costliest.
+bool tuned_together(const collectives::Problem& a, const collectives::Problem& b) {
+    return a.dtype == b.dtype && a.in_place == b.in_place && a.op == b.op;
 }
 
 std::string command_for(const std::vector<ProblemTime>& costliest, int ranks) {
     std::uint64_t low = std::numeric_limits<std::uint64_t>::max(), high = 0;
     std::set<std::string> names;
+    const collectives::Problem& first = costliest.front().problem;
     for (const ProblemTime& entry : costliest) {
+        if (!tuned_together(entry.problem, first)) continue;
         names.emplace(name_of(entry.problem.collective));
         if (entry.problem.collective == collectives::Collective::barrier) continue;
         low = std::min(low, entry.problem.bytes());
         high = std::max(high, entry.problem.bytes());
     }
     const std::string sizes = high == 0 ? "" : fmt::format(" -b {} -e {}", core::compact_bytes(low), core::compact_bytes(high));
-    return fmt::format("attune-tune {} -n {}{}", fmt::join(names, " "), ranks, sizes);
+    return fmt::format("attune-tune {} -n {}{} -d {} -o {} --in-place {}", fmt::join(names, " "), ranks, sizes, core::name_of(first.dtype),
+                       core::name_of(first.op), first.in_place ? "yes" : "no");
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ bool Call::gather_sources(Program& program, const Operation& operation, std::uin
         if (!transport_.peek(lane, length, operation.protocol == Protocol::inline_message, incoming)) return false;
         if (incoming.digest != frame_.digest) {
             mismatch_ = source.peer;
+            mismatch_digest_ = incoming.digest;
             return false;
         }
         pointers_[index] = incoming.payload;

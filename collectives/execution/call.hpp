@@ -33,6 +33,7 @@ public:
     const CallRecord& record() const noexcept { return record_; }
     // The peer whose message carried another call's digest, or -1.
     Rank mismatch() const noexcept { return mismatch_; }
+    std::uint64_t mismatch_digest() const noexcept { return mismatch_digest_; }  // of that message
     // Operation the first unfinished channel is at, for messages.
     std::uint32_t position() const noexcept;
     // Peers that this call waits for; a peer may come more than once.
@@ -75,6 +76,7 @@ private:
     core::Buffer scratch_;
     CallRecord record_;
     Rank mismatch_ = -1;
+    std::uint64_t mismatch_digest_ = 0;
     bool active_ = false;
 };
 

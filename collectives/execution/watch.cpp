@@ -25,7 +25,8 @@ constexpr timespec sleep_time{0, 50'000};
 
 std::string name_call(const CallRecord& record) {
     if (record.call == 0) return "no call yet";
-    return fmt::format("call {} '{}'", record.call, std::string_view(record.text));
+    if (record.number == 0) return record.text;  // our own: it says what it is for
+    return fmt::format("call {} '{}'", record.number, std::string_view(record.text));
 }
 
 bool awaits(const Call& call, Rank peer) {
@@ -90,15 +91,29 @@ void Watch::check_records(std::span<const Call> calls) {
         const int slot = static_cast<int>(call.record().call % in_flight_slots);
         call.for_each_awaited([&](Rank peer) {
             const CallRecord other = transport_.published_in(peer, slot);
-            if (other.call == call.record().call && other.digest != call.record().digest) report_mismatch(call, peer);
+            if (other.call == call.record().call && other.digest != call.record().digest) report_mismatch(call, peer, other.digest);
         });
     }
 }
 
-void Watch::report_mismatch(const Call& call, Rank peer) {
+// A message lies in the lane until it is read, so it may be of a call that its sender left long ago: then its present call is not to blame.
+void Watch::report_mismatch(const Call& call, Rank peer, std::uint64_t digest) {
     const CallRecord other = transport_.published_in(peer, static_cast<int>(call.record().call % in_flight_slots));
+    if (other.call != call.record().call || other.digest != digest) {
+        fail(fmt::format(
+            "ranks disagree: rank {} in {} found a message of rank {} left over from an earlier call, where the two made different calls; rank {} is "
+            "now in {}; ATTUNE_CHECK=1 finds the call",
+            transport_.rank(), name_call(call.record()), peer, peer, name_call(transport_.published(peer))));
+    }
     fail(fmt::format("ranks disagree: rank {} is in {}, rank {} in {}; every rank must make the same calls in the same order", transport_.rank(),
                      name_call(call.record()), peer, name_call(other)));
+}
+
+std::string Watch::left_over(Rank peer) const {
+    return fmt::format(
+        "rank {} left with a message of rank {} unread: the ranks called different collectives; the last of rank {} was {}, of rank {} {}; "
+        "ATTUNE_CHECK=1 names the call",
+        transport_.rank(), peer, transport_.rank(), name_call(transport_.published(transport_.rank())), peer, name_call(transport_.published(peer)));
 }
 
 // A rank that finished a call needs nobody in it and nobody needs it: it may leave. What it wrote before it went is seen by the next pass, so a death
@@ -110,9 +125,8 @@ void Watch::check_dead(std::span<const Call> calls) {
         const std::uint64_t completed = transport_.completed(rank);
         for (const Call& call : calls) {
             if (!call.active() || (completed >= call.record().call && !awaits(call, rank))) continue;
-            fail(fmt::format("rank {} (process {}) is gone: rank {} waits in {} at operation {}; the lost rank had finished {} calls and its last was {}", rank,
-                             transport_.process_of(rank), transport_.rank(), name_call(call.record()), call.position(), completed,
-                             name_call(transport_.published(rank))));
+            fail(fmt::format("rank {} (process {}) is gone: rank {} waits in {} at operation {}; the last of the lost rank was {}", rank,
+                             transport_.process_of(rank), transport_.rank(), name_call(call.record()), call.position(), name_call(transport_.published(rank))));
         }
     }
     suspects_ = std::move(dead);

@@ -19,8 +19,10 @@ public:
     void moved() noexcept { passes_ = 0, waiting_since_ = 0; }
     // After a pass that moved nothing. Gives the CPU away when `may_rest`. Throws Error(failure) as Executor::start. `calls` are all slots.
     void idle(std::span<const Call> calls, bool may_rest);
-    // A message of `peer` for `call` carried another digest.
-    [[noreturn]] void report_mismatch(const Call& call, Rank peer);
+    // A message or the record of `peer` for `call` has this other digest.
+    [[noreturn]] void report_mismatch(const Call& call, Rank peer, std::uint64_t digest);
+    // The line about a message of `peer` that is unread at the end.
+    std::string left_over(Rank peer) const;
 
 private:
     void inspect(std::span<const Call> calls, std::int64_t now);

@@ -37,7 +37,8 @@ struct Incoming {
 
 // Each rank publishes its current call in full; whoever waits long compares.
 struct CallRecord {
-    std::uint64_t call = 0;  // 1-based number of the call on this communicator
+    std::uint64_t call = 0;    // 1-based number of the call on this communicator
+    std::uint64_t number = 0;  // the same as the user counts; 0 = a call of our own
     std::uint64_t digest = 0;
     char text[104] = {};  // "all_reduce 1024 float32 sum ring"
 };
@@ -76,7 +77,7 @@ public:
 };
 
 struct TransportOptions {
-    int channels = 2;                                       // lanes per peer and slot, 1..max_channels
+    int channels = max_channels;                            // lanes per peer and slot, 1..max_channels
     std::uint64_t staging_bytes = std::uint64_t{64} << 20;  // per rank, divided equally over peers, slots and channels
     bool oversubscribed = false;
 };

@@ -245,5 +245,18 @@ TEST(ForcedChoicesTest, RefusesWhatItCannotRead) {
         EXPECT_THROW(ForcedChoices::parse(text), core::Error) << text;
 }
 
+TEST(ChooserTest, AConfigWithMoreChannelsThanTheCommunicatorIsSkippedAndForcedRefused) {
+    ChooserFacts narrow = facts();
+    narrow.channels = 2;
+    core::TableRow row = usable_row();
+    row.config.set("channels", std::uint64_t{4});
+    const Problem problem = problem_of(Collective::all_reduce, 32);
+    const Choice skipped = Chooser(narrow, core::ConfigTable::build({row}), {}).choose(problem);
+    EXPECT_EQ(skipped.source, ChoiceSource::standard);
+    EXPECT_NE(skipped.reason.find("needs channels=4, but this communicator was made with 2"), std::string::npos) << skipped.reason;
+    EXPECT_EQ(choose(row, problem).source, ChoiceSource::tuned);
+    EXPECT_THROW(Chooser(narrow, {}, ForcedChoices::parse("all_reduce=ring,channels=3")), core::Error);
+}
+
 }  // namespace
 }  // namespace attune::collectives

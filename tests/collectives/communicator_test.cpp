@@ -192,7 +192,9 @@ TEST(CommunicatorTest, RefusesNullBuffersRootsAndCountsThatMakeNoSense) {
 }
 
 TEST(CommunicatorTest, RefusesAConfigThatCannotRun) {
-    auto team = Communicator::make_local(1, quiet());
+    CommunicatorOptions narrow = quiet();
+    narrow.lanes.channels = 2;
+    auto team = Communicator::make_local(1, narrow);
     std::vector<float> a(64), b(64);
     const Problem problem = problem_of(Collective::all_reduce, 64);
     EXPECT_THROW(team[0]->run(problem, core::Config::parse("algorithm=foo"), a.data(), b.data()), core::Error);
@@ -253,6 +255,58 @@ TEST(CommunicatorTest, TheTraceGetsOneEventPerCall) {
     ASSERT_EQ(sink.lines.size(), 2U);
     EXPECT_TRUE(contains(sink.lines[0], "all_reduce 32 algorithm=")) << sink.lines[0];
     EXPECT_TRUE(contains(sink.lines[1], "barrier 0 algorithm=")) << sink.lines[1];
+}
+
+TEST(CommunicatorTest, EveryNumberOfChannelsRuns) {
+    auto team = Communicator::make_local(2, quiet());
+    const auto thrown = on_threads(2, [&](int rank) {
+        Communicator& own = *team[static_cast<std::size_t>(rank)];
+        for (const char* config : {"algorithm=ring,channels=3", "algorithm=ring,channels=4"}) {
+            std::vector<float> input(997, 1), output(997);
+            own.run(problem_of(Collective::all_reduce, 997), core::Config::parse(config), input.data(), output.data());
+            EXPECT_EQ(output, std::vector<float>(997, 2));
+        }
+    });
+    EXPECT_EQ(thrown, std::vector<std::string>(2));
+}
+
+// Rank 0 only sends in its broadcast and rank 1 makes no call: the message in the lane is all that tells.
+TEST(CommunicatorTest, AMessageThatNobodyReadIsToldAtTheEnd) {
+    std::vector<std::string> lines;
+    CommunicatorOptions options = quiet();
+    options.log = core::Log(core::LogLevel::warn, "test", [&](std::string_view line) { lines.emplace_back(line); });
+    auto team = Communicator::make_local(2, options);
+    float value = 1;
+    Problem broadcast = problem_of(Collective::broadcast, 1);
+    broadcast.in_place = true;
+    team[0]->run(broadcast, &value, &value);
+    team[1].reset();
+    team[0].reset();
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_TRUE(contains(lines[0], "rank 1 left with a message of rank 0 unread")) << lines[0];
+    EXPECT_TRUE(contains(lines[0], "call 1 'broadcast 1 float32 root 0 in place")) << lines[0];
+}
+
+// Calls 1 differ unnoticed; call 5 uses the same lanes and is the same on both ranks.
+TEST(CommunicatorTest, AMessageLeftOverFromAnEarlierCallDoesNotBlameTheLaterOnes) {
+    auto team = Communicator::make_local(2, quiet());
+    Problem broadcast = problem_of(Collective::broadcast, 1);
+    broadcast.in_place = true;
+    Problem from_one = broadcast;
+    from_one.root = 1;
+    float value = 1;
+    team[0]->run(broadcast, &value, &value);
+    team[1]->run(from_one, &value, &value);
+    const auto thrown = on_threads(2, [&](int rank) {
+        Communicator& own = *team[static_cast<std::size_t>(rank)];
+        float input = 1, output = 0;
+        for (int call = 0; call < 4; ++call)
+            own.run(problem_of(Collective::all_reduce, 1), &input, &output);
+    });
+    for (const std::string& error : thrown) {
+        EXPECT_TRUE(contains(error, "left over from an earlier call")) << error;
+        EXPECT_TRUE(contains(error, "ATTUNE_CHECK=1")) << error;
+    }
 }
 
 }  // namespace

@@ -210,8 +210,8 @@ TEST(Executor, RefusesPlansThatDoNotFitTheTeamAndStaysFailed) {
         EXPECT_NE(failure(plan_of(pair, "dissemination", transport.rank(), 8192)).find("fragments have 8192 bytes"), std::string::npos);
         EXPECT_NE(failure(plan_of(float_problem(Collective::barrier, 3, 0), "dissemination", transport.rank(), 4096)).find("of 3"), std::string::npos);
         Plan wide = *plan_of(pair, "dissemination", transport.rank(), 4096);
-        wide.channels = 3;
-        EXPECT_NE(failure(std::make_shared<const Plan>(wide)).find("uses 3 channels of 2"), std::string::npos);
+        wide.channels = max_channels + 1;
+        EXPECT_NE(failure(std::make_shared<const Plan>(wide)).find("uses 5 channels of 4"), std::string::npos);
         Plan chatty = *plan_of(pair, "dissemination", transport.rank(), 4096);
         chatty.options.inline_bytes = 4096;
         EXPECT_NE(failure(std::make_shared<const Plan>(chatty)).find("4096 bytes inline"), std::string::npos);

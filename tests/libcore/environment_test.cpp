@@ -112,9 +112,18 @@ TEST_F(EnvironmentTest, UnknownVariablesNameTheNearest) {
     set("ATTUNE_TCP_SECURITY", "none");
     set("ATTUNE_HEAP_LIMIT", "1G");
     const std::vector<std::string> lines = unknown_variables();
-    ASSERT_EQ(lines.size(), 2U);
-    EXPECT_EQ(lines[0], "unknown environment variable 'ATTUNE_DB_MODUS' is ignored; did you mean 'ATTUNE_DB_MODE'?");
-    EXPECT_EQ(lines[1], "unknown environment variable 'ATTUNE_SOMETHING_QUITE_DIFFERENT' is ignored");
+    ASSERT_EQ(lines.size(), 4U);
+    EXPECT_EQ(lines[0], "ATTUNE_HEAP_LIMIT is not supported by this version and ignored");
+    EXPECT_EQ(lines[1], "ATTUNE_TCP_SECURITY is not supported by this version and ignored");
+    EXPECT_EQ(lines[2], "unknown environment variable 'ATTUNE_DB_MODUS' is ignored; did you mean 'ATTUNE_DB_MODE'?");
+    EXPECT_EQ(lines[3], "unknown environment variable 'ATTUNE_SOMETHING_QUITE_DIFFERENT' is ignored");
+}
+
+TEST_F(EnvironmentTest, AWishForSignaturesIsRefusedAndNotIgnored) {
+    set("ATTUNE_DB_SIGNED", "1");
+    tests::expect_error(ErrorCode::usage, "cannot check signatures", [] { read_environment(); });
+    set("ATTUNE_DB_SIGNED", "0");
+    read_environment();
 }
 
 TEST(DefaultDatabasePaths, TheUsersComesFirstAndNeverDependsOnTheDirectory) {

@@ -192,6 +192,7 @@ TEST_F(RuntimeTest, InfoPrintsOneSummaryThatNamesTheCommandToTune) {
     EXPECT_EQ(lines_with(result.err, "\n"), 1U) << result.err;
     EXPECT_TRUE(contains(result.err, "attune: info: 16 calls: 0 % exact, 0 % interval, 100 % default, 0 % forced; costliest on the default: ")) << result.err;
     EXPECT_TRUE(contains(result.err, "to tune: attune-tune all_reduce -n 2 -b ")) << result.err;
+    EXPECT_TRUE(contains(result.err, " -d float32 -o sum --in-place no")) << result.err;
 }
 
 TEST_F(RuntimeTest, EveryRankWritesItsOwnTrace) {
@@ -212,6 +213,20 @@ TEST_F(RuntimeTest, LauncherVariablesSetByHandAreExplained) {
         run_process({ATTUNE_EXAMPLE}, {.environment = {{"ATTUNE_RANK", "0"}, {"ATTUNE_RANKS", "2"}, {"ATTUNE_LAUNCH_FD", "77"}}, .folder = ""});
     EXPECT_EQ(all.code, 1);
     EXPECT_TRUE(contains(all.err, "not connected to a launcher")) << all.err;
+}
+
+TEST_F(RuntimeTest, TwoCommunicatorsOfAProcessShareItsTrace) {
+    const ProcessResult result = on_ranks(2, ATTUNE_RUNTIME_PROGRAM, {{"ATTUNE_TRACE", file("trace.json")}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(fs::exists(file("trace.json.0")) && !fs::exists(file("trace.json.0.1")));
+}
+
+TEST_F(RuntimeTest, DifferentDatabasesOnRanksAreOneWarning) {
+    const std::string script = "[ $ATTUNE_RANK = 1 ] && export ATTUNE_DB_MODE=off; exec " ATTUNE_EXAMPLE;
+    const ProcessResult result =
+        run_process({ATTUNE_RUN, "-n", "2", "--", "sh", "-c", script}, {.environment = {{"XDG_DATA_HOME", folder_.path()}}, .folder = folder_.path()});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(lines_with(result.err, "rank 1 is told to find the database elsewhere"), 1U) << result.err;
 }
 
 }  // namespace

@@ -99,6 +99,14 @@ void check_answers(Communicator& team) {
         code = error.exit_code();
     }
     require(code == 2, "overlapping buffers are refused");
+    code = 0;
+    try {
+        team.explain({attune::Collective::all_reduce, 1, static_cast<attune::DType>(9)});
+    } catch (const attune::Error& error) {
+        code = error.exit_code();
+        require(std::strstr(error.what(), "dtype 9") != nullptr, "the unknown type is named");
+    }
+    require(code == 2, "an unknown type is refused");
 }
 
 int run() {
@@ -114,6 +122,13 @@ int run() {
     check_type<float>(second);
     team = std::move(second);
     team.barrier();
+    int code = 0;
+    try {
+        second.barrier();  // NOLINT(bugprone-use-after-move): that is what is tried
+    } catch (const attune::Error& error) {
+        code = error.exit_code();
+    }
+    require(code == 2, "a moved-from communicator says so");
     return 0;
 }
 

@@ -110,8 +110,8 @@ public:
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
 
-    int rank() const noexcept;
-    int size() const noexcept;
+    int rank() const;
+    int size() const;
 
     // The call that all others are made of. In place: input == output.
     Request start(const Call& call, const void* input, void* output);
