@@ -1,5 +1,6 @@
 #include "db/file_system.hpp"
 
+#include "db/one_line.hpp"
 #include "libcore/error.hpp"
 
 #include <sys/statfs.h>
@@ -32,7 +33,7 @@ constexpr std::array network_magics = {
 };
 
 Error system_error(const std::string& path, const std::string& action, int number) {
-    return {ErrorCode::failure, path + ": cannot " + action + ": " + std::strerror(number)};
+    return {ErrorCode::failure, one_line(path) + ": cannot " + action + ": " + std::strerror(number)};
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ std::optional<std::string_view> network_file_system(std::uint64_t magic) noexcep
 void refuse_network_file_system(const std::string& path, std::uint64_t magic) {
     const auto name = network_file_system(magic);
     if (!name) return;
-    throw Error(ErrorCode::failure, path + ": lies on a network file system (" + std::string(*name) +
+    throw Error(ErrorCode::failure, one_line(path) + ": lies on a network file system (" + std::string(*name) +
                                         "), where SQLite's locks are not safe: name a journal on a local disk with --journal");
 }
 

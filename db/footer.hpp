@@ -1,6 +1,7 @@
 // The 64 bytes after the last page of a release: what the file is, how long it must be, and the digest of everything before the digest.
 #pragma once
 
+#include "db/one_line.hpp"
 #include "libcore/error.hpp"
 
 #include <array>
@@ -20,7 +21,9 @@ class ReleaseError : public core::Error {
 public:
     enum class Kind { missing, unreadable, newer, damaged };
     ReleaseError(Kind kind, const std::string& path, const std::string& reason)
-        : Error(kind == Kind::missing ? core::ErrorCode::not_found : core::ErrorCode::check_failed, path + ": " + reason), kind_(kind), reason_(reason) {}
+        : Error(kind == Kind::missing ? core::ErrorCode::not_found : core::ErrorCode::check_failed, one_line(path + ": " + reason)),
+          kind_(kind),
+          reason_(one_line(reason)) {}
     Kind kind() const noexcept { return kind_; }
     const std::string& reason() const noexcept { return reason_; }  // without the path
 

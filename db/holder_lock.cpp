@@ -1,5 +1,6 @@
 #include "db/holder_lock.hpp"
 
+#include "db/one_line.hpp"
 #include "libcore/clock.hpp"
 #include "libcore/error.hpp"
 
@@ -38,14 +39,14 @@ HolderLock::HolderLock(const std::string& path) {
     const std::string lock = path + ".lock";
     fd_.reset(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (!fd_) {
-        throw Error(ErrorCode::failure,
-                    lock + ": cannot be created (" + std::strerror(errno) + "): make the folder writable, or name a journal elsewhere with --journal");
+        throw Error(ErrorCode::failure, one_line(lock) + ": cannot be created (" + std::strerror(errno) +
+                                            "): make the folder writable, or name a journal elsewhere with --journal");
     }
     if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) {
-            throw Error(ErrorCode::busy, path + ": held by " + holder_text(fd_.get()) + ": wait for it, or name another file with --journal");
+            throw Error(ErrorCode::busy, one_line(path) + ": held by " + holder_text(fd_.get()) + ": wait for it, or name another file with --journal");
         }
-        throw Error(ErrorCode::failure, lock + ": cannot be locked (" + std::strerror(errno) + "): name a journal on a local disk with --journal");
+        throw Error(ErrorCode::failure, one_line(lock) + ": cannot be locked (" + std::strerror(errno) + "): name a journal on a local disk with --journal");
     }
     const std::string holder = "pid " + std::to_string(::getpid()) + " on host " + host_name() + " since " + core::utc_now() + "\n";
     // A failed write only makes a later message less exact.

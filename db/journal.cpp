@@ -1,5 +1,6 @@
 #include "db/journal.hpp"
 
+#include "db/one_line.hpp"
 #include "db/file_system.hpp"
 #include "db/holder_lock.hpp"
 #include "db/journal_rows.hpp"
@@ -34,7 +35,7 @@ namespace {
 constexpr std::string_view remedy_move = ": move it aside and tune again, or name another file with --journal";
 
 Error bad_file(const std::string& path, const std::string& reason) {
-    return {ErrorCode::check_failed, path + ": " + reason + std::string(remedy_move)};
+    return {ErrorCode::check_failed, one_line(path) + ": " + reason + std::string(remedy_move)};
 }
 
 // A directory, FIFO or device is refused before SQLite touches it.
@@ -51,7 +52,7 @@ void check_header(Database& database) {
     if (application != journal_application_id) throw bad_file(path, "is an SQLite database, but not a journal of attune");
     const std::int64_t version = database.integer("PRAGMA user_version");
     if (version > schema_version) {
-        throw Error(ErrorCode::check_failed, path + ": has format " + std::to_string(version) + ", newer than " + std::to_string(schema_version) +
+        throw Error(ErrorCode::check_failed, one_line(path) + ": has format " + std::to_string(version) + ", newer than " + std::to_string(schema_version) +
                                                  ", the newest this attune knows: update attune, or name another file with --journal");
     }
     if (version != schema_version) throw bad_file(path, "has format " + std::to_string(version) + ", which never existed");
@@ -104,7 +105,7 @@ void store_context(Database& database, std::int64_t identity, const std::vector<
 Database open_file_for_writing(const std::string& path) {
     Database database = Database::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     if (database.read_only()) {
-        throw Error(ErrorCode::failure, path + ": is read-only: make it writable, or name another file with --journal");
+        throw Error(ErrorCode::failure, one_line(path) + ": is read-only: make it writable, or name another file with --journal");
     }
     sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     database.execute("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON");
@@ -149,7 +150,7 @@ Journal Journal::open(const std::string& given, const Identity& identity, const 
 // The pages are copied into memory under one short shared lock: a reader never keeps the writer from committing.
 Journal Journal::open_for_reading(const std::string& given) {
     const std::string path = absolute_path(given);
-    if (!core::file_exists(path)) throw Error(ErrorCode::not_found, path + ": no such journal");
+    if (!core::file_exists(path)) throw Error(ErrorCode::not_found, one_line(path) + ": no such journal");
     require_regular(path);
     // Read-write, so that the rollback journal of a killed writer can be rolled back; SQLite itself falls back to read-only.
     Database file = Database::open(path, SQLITE_OPEN_READWRITE);
@@ -163,7 +164,7 @@ Journal Journal::open_for_reading(const std::string& given) {
 }
 
 std::int64_t Journal::record(const Trial& trial) {
-    if (!state_->identity) throw Error(ErrorCode::failure, state_->database.name() + ": was opened for reading only");
+    if (!state_->identity) throw Error(ErrorCode::failure, one_line(state_->database.name()) + ": was opened for reading only");
     Transaction transaction(state_->database);
     const std::int64_t id = insert_trial(state_->database, *state_->identity, state_->identity_digest, trial);
     transaction.commit();
@@ -190,7 +191,7 @@ std::size_t Journal::damaged() const {
 }
 
 void Journal::store_cuts(const CutSet& cuts) {
-    if (!state_->identity) throw Error(ErrorCode::failure, state_->database.name() + ": was opened for reading only");
+    if (!state_->identity) throw Error(ErrorCode::failure, one_line(state_->database.name()) + ": was opened for reading only");
     Transaction transaction(state_->database);
     Statement insert(state_->database, "INSERT INTO cut_set(identity, id, upper_ns) VALUES(?, ?, ?)");
     insert.bind(*state_->identity).bind(cuts.id).bind(std::span<const double>(cuts.upper_ns)).run();
@@ -207,7 +208,7 @@ std::optional<CutSet> Journal::cuts(const Identity& identity) const {
 }
 
 void Journal::set_value(const std::string& name, const std::string& value) {
-    if (!state_->identity) throw Error(ErrorCode::failure, state_->database.name() + ": was opened for reading only");
+    if (!state_->identity) throw Error(ErrorCode::failure, one_line(state_->database.name()) + ": was opened for reading only");
     Transaction transaction(state_->database);
     Statement upsert(state_->database, "INSERT INTO value(identity, name, value) VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value");
     upsert.bind(*state_->identity).bind(name).bind(value).run();

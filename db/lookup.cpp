@@ -1,5 +1,6 @@
 #include "db/lookup.hpp"
 
+#include "db/one_line.hpp"
 #include "db/footer.hpp"
 #include "db/overlay.hpp"
 #include "libcore/error.hpp"
@@ -95,7 +96,7 @@ LayerState read_layer(const Layer& layer, const Identity& identity, const Rules&
 } catch (const ReleaseError& error) {
     return unread(layer, error.kind() == ReleaseError::Kind::missing ? "missing" : "damaged", error.reason());
 } catch (const std::exception& error) {
-    return unread(layer, "damaged", error.what());
+    return unread(layer, "damaged", one_line(error.what()));
 }
 
 // Silent: what is used, and a default path where nothing is. A default path of another machine matters only when nothing else was found.
@@ -110,12 +111,12 @@ void judge_requirement(Loaded& loaded) {
     const auto damaged = std::ranges::find(loaded.layers, "damaged", &LayerState::state);
     if (damaged != loaded.layers.end()) {
         loaded.fatal_code = 4;
-        loaded.fatal_message = damaged->layer.path + ": " + damaged->reason + " (ATTUNE_DB_MODE=require)";
+        loaded.fatal_message = one_line(damaged->layer.path) + ": " + damaged->reason + " (ATTUNE_DB_MODE=require)";
     } else if (std::ranges::all_of(loaded.layers, [](const LayerState& state) { return state.rows == 0; })) {
         loaded.fatal_code = 3;
         loaded.fatal_message = "no applicable row in any tuning database (ATTUNE_DB_MODE=require): run attune-tune, or unset it";
         for (const LayerState& state : loaded.layers)
-            loaded.fatal_message += "; " + state.layer.path + ": " + state.reason;
+            loaded.fatal_message += "; " + one_line(state.layer.path) + ": " + state.reason;
     }
 }
 
@@ -180,7 +181,7 @@ Loaded load(const std::vector<Layer>& layers, const Identity& identity, const Ru
     }
     loaded.table = core::ConfigTable::build(std::move(rows));
     for (const LayerState& state : loaded.layers) {
-        if (deserves_warning(state, !loaded.rows.empty())) loaded.warnings.push_back(state.layer.path + ": " + state.reason + "; not used");
+        if (deserves_warning(state, !loaded.rows.empty())) loaded.warnings.push_back(one_line(state.layer.path) + ": " + state.reason + "; not used");
         if (state.rows > 0) loaded.origin += (loaded.origin.empty() ? "" : ", ") + state.layer.path;
     }
     if (rules.mode == Mode::require) judge_requirement(loaded);
@@ -190,7 +191,7 @@ Loaded load(const std::vector<Layer>& layers, const Identity& identity, const Ru
 std::vector<std::string> skip_notices(const Loaded& loaded) {
     std::vector<std::string> lines;
     for (const LayerState& state : loaded.layers)
-        if (state.skipped > 0) lines.push_back(skipped_text(state, " of " + core::printable(state.layer.path, 4096)));
+        if (state.skipped > 0) lines.push_back(skipped_text(state, " of " + one_line(state.layer.path)));
     return lines;
 }
 

@@ -1,5 +1,6 @@
 #include "db/release.hpp"
 
+#include "db/one_line.hpp"
 #include "db/file_system.hpp"
 #include "db/footer.hpp"
 #include "db/release_image.hpp"
@@ -38,7 +39,7 @@ public:
             if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
             ::usleep(lock_pause_us);
         }
-        throw Error(ErrorCode::busy, folder + ": another process is publishing there: try again when it has ended");
+        throw Error(ErrorCode::busy, one_line(folder) + ": another process is publishing there: try again when it has ended");
     }
 
 private:
@@ -70,13 +71,13 @@ void remove_leftovers(const std::string& path) {
 void require_replaceable(const std::string& path) {
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) != 0) return;
-    if (S_ISLNK(facts.st_mode)) throw Error(ErrorCode::failure, path + ": is a symbolic link: name the file itself");
-    if (!S_ISREG(facts.st_mode)) throw Error(ErrorCode::failure, path + ": is no regular file: name another");
+    if (S_ISLNK(facts.st_mode)) throw Error(ErrorCode::failure, one_line(path) + ": is a symbolic link: name the file itself");
+    if (!S_ISREG(facts.st_mode)) throw Error(ErrorCode::failure, one_line(path) + ": is no regular file: name another");
 }
 
 // The message of an Error about `path`, without the path.
 std::string reason_without(const std::string& path, std::string message) {
-    const std::string quoted = " '" + path + "'";
+    const std::string quoted = " '" + core::printable(path, 4096) + "'";
     const std::size_t at = message.find(quoted);
     return at == std::string::npos ? message : message.erase(at, quoted.size());
 }
@@ -142,7 +143,7 @@ std::vector<std::string> replace_release(const std::string& path, ReleaseContent
     if (existing.content) keep_copy(path, path + ".previous");
     if (!existing.damage.empty()) {
         keep_copy(path, path + ".damaged");
-        notices.push_back(path + ": the release there was damaged (" + existing.damage + "); it is kept as " + path + ".damaged");
+        notices.push_back(one_line(path) + ": the release there was damaged (" + existing.damage + "); it is kept as " + one_line(path) + ".damaged");
     }
     core::rename_durably(temporary.path(), path);
     return notices;
@@ -159,8 +160,8 @@ std::vector<std::string> write_release(const std::string& given, ReleaseContent 
         throw Error(ErrorCode::failure, std::string(error.what()) + "; the release was not written: name another file with --db");
     } catch (const Error& error) {
         if (error.code() == ErrorCode::busy) throw;
-        throw Error(ErrorCode::failure,
-                    std::string(error.what()) + "; " + given + " was not written: check space and permissions of its folder, or name another file with --db");
+        throw Error(ErrorCode::failure, std::string(error.what()) + "; " + one_line(given) +
+                                            " was not written: check space and permissions of its folder, or name another file with --db");
     }
 }
 

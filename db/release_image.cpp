@@ -1,5 +1,6 @@
 #include "db/release_image.hpp"
 
+#include "db/one_line.hpp"
 #include "db/footer.hpp"
 #include "db/release_rows.hpp"
 #include "db/schema.hpp"
@@ -213,7 +214,8 @@ void write_image(const ReleaseContent& content, const std::string& path) {
     Database sealed = Database::open(path, SQLITE_OPEN_READONLY);
     const std::string verdict = sealed.text("PRAGMA integrity_check(1)");
     Statement foreign(sealed, "PRAGMA foreign_key_check");
-    if (verdict != "ok" || foreign.step()) throw Error(ErrorCode::failure, path + ": the database just written fails its own check: " + verdict);
+    if (verdict != "ok" || foreign.step())
+        throw Error(ErrorCode::failure, one_line(path) + ": the database just written fails its own check: " + one_line(verdict));
 }
 
 ReleaseContent parse_image(std::span<std::byte> image, const std::string& path) {

@@ -1,5 +1,6 @@
 #include "db/schema.hpp"
 
+#include "db/one_line.hpp"
 #include "db/sqlite.hpp"
 #include "libcore/error.hpp"
 
@@ -154,7 +155,7 @@ void require_schema(Database& database, std::string_view schema) {
     std::string printable;
     for (const char c : name.substr(0, 40))
         printable += c >= 0x20 && c < 0x7f ? c : '?';
-    throw Error(ErrorCode::check_failed, database.name() + ": schema differs at '" + printable + "'");
+    throw Error(ErrorCode::check_failed, one_line(database.name()) + ": schema differs at '" + printable + "'");
 }
 
 }  // namespace attune::db

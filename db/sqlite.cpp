@@ -1,5 +1,6 @@
 #include "db/sqlite.hpp"
 
+#include "db/one_line.hpp"
 #include "libcore/error.hpp"
 
 #include <bit>
@@ -50,24 +51,26 @@ bool cannot_write(int code) {
 Error error_of(int code, int system_error, const std::string& name, const std::string& detail) {
     const int primary = code & 0xff;
     if (cannot_write(code)) {
-        return {ErrorCode::failure, name + ": cannot be written (disk full, over quota or failing): free some space, or name a file elsewhere"};
+        return {ErrorCode::failure, one_line(name) + ": cannot be written (disk full, over quota or failing): free some space, or name a file elsewhere"};
     }
     switch (primary) {
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
-            return {ErrorCode::busy, name + ": in use by another process: try again when it has ended"};
+            return {ErrorCode::busy, one_line(name) + ": in use by another process: try again when it has ended"};
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
         case SQLITE_TOOBIG:
         case SQLITE_INTERRUPT:
-            return {ErrorCode::check_failed, name + ": corrupt (" + detail + "): move it aside and tune again"};
+            return {ErrorCode::check_failed, one_line(name) + ": corrupt (" + one_line(detail) + "): move it aside and tune again"};
         case SQLITE_READONLY:
-            return {ErrorCode::failure, name + ": is read-only (" + detail + "): make the file and its folder writable, or name a file elsewhere"};
+            return {ErrorCode::failure,
+                    one_line(name) + ": is read-only (" + one_line(detail) + "): make the file and its folder writable, or name a file elsewhere"};
         case SQLITE_CANTOPEN:
         case SQLITE_PERM:
-            return {ErrorCode::failure, name + ": cannot be opened: check the permissions of the file and its folder, or name a file elsewhere"};
+            return {ErrorCode::failure, one_line(name) + ": cannot be opened: check the permissions of the file and its folder, or name a file elsewhere"};
         default:
-            return {ErrorCode::failure, name + ": " + detail + (system_error != 0 ? " (" + std::string(std::strerror(system_error)) + ")" : "")};
+            return {ErrorCode::failure,
+                    one_line(name) + ": " + one_line(detail) + (system_error != 0 ? " (" + std::string(std::strerror(system_error)) + ")" : "")};
     }
 }
 
@@ -165,7 +168,7 @@ Statement& Statement::bind(std::int64_t value) {
 }
 
 Statement& Statement::bind(double value) {
-    if (std::isnan(value)) throw Error(ErrorCode::failure, database_->name() + ": refused to store a value that is not a number");
+    if (std::isnan(value)) throw Error(ErrorCode::failure, one_line(database_->name()) + ": refused to store a value that is not a number");
     check(sqlite3_bind_double(statement_.get(), ++parameter_, value));
     return *this;
 }
@@ -213,7 +216,8 @@ int Statement::next_column(int type) {
     const int column = column_++;
     if (sqlite3_column_type(statement_.get(), column) == type) return column;
     const char* column_name = sqlite3_column_name(statement_.get(), column);
-    throw Error(ErrorCode::check_failed, database_->name() + ": wrong type in column '" + (column_name != nullptr ? column_name : "?") + "'");
+    throw Error(ErrorCode::check_failed,
+                one_line(database_->name()) + ": wrong type in column '" + (column_name != nullptr ? one_line(column_name) : "?") + "'");
 }
 
 std::int64_t Statement::integer() {
@@ -240,7 +244,7 @@ std::span<const std::byte> Statement::blob() {
 
 std::vector<double> Statement::doubles() {
     const auto bytes = blob();
-    if (bytes.size() % sizeof(double) != 0) throw Error(ErrorCode::check_failed, database_->name() + ": a blob of samples has a broken length");
+    if (bytes.size() % sizeof(double) != 0) throw Error(ErrorCode::check_failed, one_line(database_->name()) + ": a blob of samples has a broken length");
     std::vector<double> values(bytes.size() / sizeof(double));
     if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;

@@ -4,6 +4,7 @@
 #include "apps/tools/support/options.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "collectives/problem.hpp"
+#include "db/one_line.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
@@ -99,7 +100,7 @@ int verify(const Options& options) {
     }
     if (options.json) tools::print_json(tools::verify_json(checks));
     for (const tools::FileCheck& check : checks) {
-        if (check.code != 0) std::fprintf(stderr, "attune-db: %s: %s\n", check.file.c_str(), check.reason.c_str());
+        if (check.code != 0) std::fprintf(stderr, "attune-db: %s: %s\n", db::one_line(check.file).c_str(), check.reason.c_str());
         if (check.code == 0 && !options.json) print(fmt::format("{}: sound {}: {}\n", check.file, check.kind, check.reason));
     }
     return code;

@@ -197,6 +197,17 @@ TEST(Load, TheGradeExactLeavesTheMeasuredEndsOnly) {
               (std::vector<std::string>{"all_reduce 8-8 from 0", "all_reduce 64-64 from 1", "all_reduce 512-512 from 0", "all_reduce 1024-1024 from 0"}));
 }
 
+TEST(Load, APathWithALineBreakIsShownOnOneLine) {
+    const Folder folder;
+    const std::string path = folder.file("two\nlines.db");
+    test::write_bytes(path, std::vector<std::byte>(5000));
+    const Loaded loaded = load({named(path), named(folder.file("gone\n.db"))}, test::machine(), Mode::require);
+    ASSERT_EQ(loaded.warnings.size(), 2U);
+    for (const std::string& line : {loaded.warnings[0], loaded.warnings[1], loaded.fatal_message, test::error_of([&] { (void)read_release(path); })})
+        EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+    EXPECT_NE(loaded.warnings[0].find("two\\nlines.db: "), std::string::npos) << loaded.warnings[0];
+}
+
 TEST(Load, AMissingNamedFileWarnsAndAMissingDefaultIsSilent) {
     const Folder folder;
     const Loaded loaded = load({named(folder.file("gone.db")), unnamed(folder.file("default.db"))}, test::machine(), Mode::use);

@@ -1,5 +1,6 @@
 #include "apps/tools/support/database.hpp"
 
+#include "db/one_line.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
 
@@ -38,7 +39,8 @@ FileCheck check_release(const std::string& path) {
 
 // The message of an Error about `path`, without the path in front.
 std::string reason_without(const std::string& path, const std::string& message) {
-    return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+    const std::string front = db::one_line(path) + ": ";
+    return message.starts_with(front) ? message.substr(front.size()) : db::one_line(message);
 }
 
 }  // namespace
