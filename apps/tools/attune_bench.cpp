@@ -1,6 +1,7 @@
 // attune-bench: times collectives, proves their results, compares default and tuned.
 #include "apps/tools/bench/run.hpp"
 #include "apps/tools/support/run_tool.hpp"
+#include "libcore/environment.hpp"
 #include "tuner/arena_factory.hpp"
 
 #include <memory>
@@ -13,7 +14,10 @@ namespace tools = attune::tools;
 tools::Body set_up(CLI::App& app) {
     const auto options = std::make_shared<tools::bench::Options>();
     tools::bench::add_options(app, *options);
-    return [options] { return tools::bench::run(*options); };
+    return [&app, options] {
+        tools::bench::apply_environment(app, attune::core::read_environment(), *options);
+        return tools::bench::run(*options);
+    };
 }
 
 }  // namespace

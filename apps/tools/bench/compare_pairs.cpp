@@ -32,6 +32,13 @@ std::optional<Problem> problem_at(const core::TableRow& row, std::uint64_t bytes
     return problem;
 }
 
+// The chooser counts rows of its table ("row 0 skipped: why"); here the row is named by its id already.
+std::string without_number(const std::string& reason) {
+    const std::string mark = " skipped: ";
+    const std::size_t end = reason.find(mark);
+    return reason.starts_with("row ") && end != std::string::npos ? reason.substr(end + mark.size()) : reason;
+}
+
 class RowPairs {
 public:
     RowPairs(const Options& options, const Machine& machine) : options_(options), machine_(machine) {}
@@ -46,7 +53,10 @@ public:
     Pairs result;
 
 private:
-    void skip(const db::ReleaseRow& row, const std::string& why) { result.skipped.push_back("row " + row.id + " (" + row.row.key.text() + "): " + why); }
+    // Both ends of a row are often skipped for the same reason: a row is told once.
+    void skip(const db::ReleaseRow& row, const std::string& why) {
+        if (std::exchange(last_skipped_, row.id) != row.id) result.skipped.push_back("row " + row.id + " (" + row.row.key.text() + "): " + why);
+    }
 
     void add_applicable(const db::ReleaseRow& row) {
         const core::Key& key = row.row.key;
@@ -60,6 +70,8 @@ private:
 
     bool wanted(const core::Key& key) const {
         const std::vector<collectives::Collective> asked = collectives_of(options_);
+        const std::vector<int>& ranks = options_.ranks.values;
+        if (options_.ranks_given && std::ranges::find(ranks, key.ranks) == ranks.end()) return false;
         return key.target == "collective" && std::ranges::find(asked, collectives::parse_collective(key.collective)) != asked.end();
     }
 
@@ -70,7 +82,7 @@ private:
         collectives::ChooserFacts facts{key.transport, key.node_map, key.binding, machine_.topology};
         const collectives::Choice standard = collectives::Chooser(facts, {}, {}).choose(*problem);
         const collectives::Choice choice = collectives::Chooser(facts, machine_.loaded.table, {}).choose(*problem);
-        if (choice.source != collectives::ChoiceSource::tuned) return skip(row, choice.reason);
+        if (choice.source != collectives::ChoiceSource::tuned) return skip(row, without_number(choice.reason));
         Pair pair;
         pair.key = key.text();
         pair.problem = *problem;
@@ -85,6 +97,7 @@ private:
 
     const Options& options_;
     const Machine& machine_;
+    std::string last_skipped_;
 };
 
 Pair sweep_pair(const Options& options, const Machine& machine, const Problem& problem) {

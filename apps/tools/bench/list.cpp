@@ -1,6 +1,7 @@
 #include "apps/tools/bench/list.hpp"
 
 #include "apps/tools/bench/problems.hpp"
+#include "apps/tools/bench/report.hpp"
 #include "apps/tools/support/table.hpp"
 #include "collectives/catalogue.hpp"
 
@@ -29,7 +30,7 @@ std::vector<std::string> parameters_of(const Algorithm& algorithm) {
     std::vector<std::string> names;
     if (algorithm.constraints.segmentable) names.emplace_back("segment_bytes");
     if (algorithm.constraints.splittable) names.emplace_back("channels");
-    for (const char* name : {"protocol", "inline_bytes", "staging_stores"})
+    for (const char* name : {"protocol", "inline_bytes", "staging_stores", "nontemporal_bytes"})
         names.emplace_back(name);
     return names;
 }
@@ -63,6 +64,16 @@ std::string list_text(const Options& options) {
                        joined(collectives::aliases_of(algorithm->collective, algorithm->name), " ")});
     }
     return table.text();
+}
+
+std::string list_csv(const Options& options) {
+    std::string text = "collective,algorithm,version,constraints,parameters,aliases\n";
+    for (const Algorithm* algorithm : algorithms_of(options)) {
+        text += fmt::format("{},{},{},{},{},{}\n", name_of(algorithm->collective), algorithm->name, algorithm->version,
+                            csv_field(joined(constraints_of(algorithm->constraints), ", ")), joined(parameters_of(*algorithm), " "),
+                            joined(collectives::aliases_of(algorithm->collective, algorithm->name), " "));
+    }
+    return text;
 }
 
 Json list_json(const Options& options) {

@@ -9,6 +9,7 @@
 namespace attune::tools::bench {
 
 std::string list_text(const Options& options);
+std::string list_csv(const Options& options);
 Json list_json(const Options& options);
 
 }  // namespace attune::tools::bench

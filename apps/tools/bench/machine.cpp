@@ -29,18 +29,13 @@ profiler::PlacementCuts cuts_of(const db::Loaded& loaded) {
     return {};
 }
 
-core::Config settings_of(const Options& options) {
-    core::Config config;
-    for (const std::string& setting : options.settings) {
-        const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos) {
-            throw core::Error(core::ErrorCode::usage, "--set '" + setting + "' has no '='; write for example --set segment_bytes=64K");
-        }
-        const std::string name = setting.substr(0, equals);
-        if (config.get(name)) throw core::Error(core::ErrorCode::usage, "--set gives " + name + " twice");
-        config.set(name, std::string_view(setting).substr(equals + 1));
+// A comparison with a database that cannot be read would compare the defaults with themselves.
+void require_databases(const db::Loaded& loaded) {
+    for (const db::LayerState& state : loaded.layers) {
+        if (state.state == "missing" && state.layer.named)
+            throw core::Error(core::ErrorCode::not_found, "there is no database " + state.layer.path + " to compare; name another with --db");
+        if (state.state == "damaged") throw core::Error(core::ErrorCode::check_failed, state.layer.path + " cannot be compared: " + state.reason);
     }
-    return config;
 }
 
 }  // namespace
@@ -53,7 +48,8 @@ Machine discover_machine(const Options& options) {
     const db::Rules rules = rules_of(environment, machine.topology);
     machine.loaded = db::load(db::layers(environment, options.db.value_or("")), db::identity_of(machine.topology), rules);
     if (machine.loaded.fatal_code != 0) throw core::Error(static_cast<core::ErrorCode>(machine.loaded.fatal_code), machine.loaded.fatal_message);
-    const core::Log log(core::LogLevel::warn, "attune-bench");
+    if (!options.compare.empty()) require_databases(machine.loaded);
+    const core::Log log(options.log, "attune-bench");
     for (const std::string& warning : machine.loaded.warnings)
         log.warn(warning);
     machine.cuts = cuts_of(machine.loaded);
@@ -75,18 +71,19 @@ collectives::ForcedChoices forced_choices(const Options& options) {
         return force && options.compare.empty() ? collectives::ForcedChoices::parse(*force) : collectives::ForcedChoices{};
     }
     const core::Config settings = settings_of(options);
+    const std::string wanted = options.algorithm.empty() ? settings.algorithm() : options.algorithm;
     collectives::ForcedChoices choices;
     std::optional<core::Error> refused;
     for (const collectives::Collective collective : collectives_of(options)) {
         try {
             core::Config config = settings;
-            if (!options.algorithm.empty()) config.set("algorithm", collectives::parse_algorithm(collective, options.algorithm));
+            if (!wanted.empty()) config.set("algorithm", collectives::parse_algorithm(collective, wanted));
             choices.entries.emplace_back(collective, config);
         } catch (const core::Error& error) {
             // Said again, as the reason, in each row of this collective.
             refused = error;
             core::Config unknown = settings;
-            unknown.set("algorithm", options.algorithm);
+            unknown.set("algorithm", wanted);
             choices.entries.emplace_back(collective, unknown);
         }
         if (refused && collectives_of(options).size() == 1) throw *refused;

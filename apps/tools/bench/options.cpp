@@ -2,6 +2,8 @@
 
 #include "collectives/problem.hpp"
 #include "libcore/error.hpp"
+#include "libcore/text.hpp"
+#include "libcore/units.hpp"
 
 #include <charconv>
 
@@ -28,6 +30,15 @@ void add_number(CLI::App& app, const std::string& names, std::uint64_t& number, 
     app.add_option_function<std::string>(names, accept, description)->type_name("N");
 }
 
+// 0 stands for "not given" and cannot be asked for.
+void add_iterations(CLI::App& app, std::uint64_t& iterations, const std::string& description) {
+    add_number(app, "--iterations", iterations, description);
+    app.get_option("--iterations")->check([](const std::string& text) {
+        if (text.find_first_not_of('0') == std::string::npos) throw usage("--iterations " + text + " would measure nothing; use 1 or more, or leave it out");
+        return std::string();
+    });
+}
+
 void add_list(CLI::App& app, const std::string& names, std::vector<std::string>& list, const std::string& description) {
     app.add_option(names, list, description)->delimiter(',')->allow_extra_args(false)->type_name("LIST");
 }
@@ -37,6 +48,8 @@ void add_problem_options(CLI::App& app, Options& options) {
                          {"collective", collective_words(), "all | all_reduce | all_gather | reduce_scatter | broadcast | barrier"});
     add_size_options(app, options.sizes);
     add_list(app, "--count", options.counts, "Elements of the smaller buffer, instead of sizes");
+    for (const char* size : {"-b", "-e", "-f", "-i"})
+        app.get_option("--count")->excludes(app.get_option(size));
     add_list(app, "-d,--dtype", options.dtypes, "float32 (default) | float64 | int32 | int64 | all");
     add_list(app, "-o,--op", options.ops, "sum (default) | prod | min | max | all");
     add_roots_option(app, options.roots);
@@ -45,7 +58,7 @@ void add_problem_options(CLI::App& app, Options& options) {
 
 void add_method_options(CLI::App& app, Options& options) {
     add_number(app, "-w,--warm-up", options.warm_up, "Calls before the timed ones (default 5)");
-    add_number(app, "--iterations", options.iterations, "Timed iterations; default: what fits 100 ms, 10 to 1000");
+    add_iterations(app, options.iterations, "Timed iterations; default: what fits 100 ms, 10 to 1000");
     add_word_option(app, "--cache", options.cache, {"cache mode", {"hot", "rotate"}, "hot: the same buffers; rotate: a ring larger than the caches"});
     add_word_option(app, "--mode", options.mode,
                     {"mode", {"synchronized", "streaming"}, "synchronized: a common start for each iteration; streaming: back to back"});
@@ -85,13 +98,47 @@ void add_options(CLI::App& app, Options& options) {
     add_color_option(app, options.color);
 }
 
+void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options) {
+    options.ranks_given = app.count("--ranks") != 0;
+    const std::vector<std::string> transports = {"local", "shm"}, switches = {"0", "1"};
+    if (environment.transport) {
+        const std::string transport = core::require_word("ATTUNE_TRANSPORT", *environment.transport, transports);
+        if (app.count("--transport") == 0) options.transport = transport;
+    }
+    if (environment.timeout) {
+        const std::int64_t timeout = core::parse_duration_ns(*environment.timeout);
+        if (app.count("--timeout") == 0) options.timeout_ns = timeout;
+    }
+    if (environment.check && core::require_word("ATTUNE_CHECK", *environment.check, switches) == "1") options.check = true;
+    if (environment.log) options.log = core::parse_log_level(*environment.log);
+    if (environment.trace && environment.rank.value_or(0) == 0)
+        core::Log(options.log, "attune-bench").warn("ATTUNE_TRACE is not used by benchmarks; it traces programs that use the library");
+}
+
 void validate(const Options& options) {
     if (options.json && options.csv) throw usage("--json and --csv exclude each other");
+    const std::string set = settings_of(options).algorithm();
+    if (!set.empty() && !options.algorithm.empty() && set != options.algorithm)
+        throw usage("--algorithm " + options.algorithm + " and --set algorithm=" + set + " contradict each other");
     if (options.rows && options.compare.empty()) throw usage("--rows re-tests a comparison; write --compare default,tuned --rows");
     if (!options.compare.empty() && !is_default_against_tuned(options.compare)) throw usage("--compare takes exactly default,tuned");
     if (!options.compare.empty() && forced(options)) throw usage("--compare chooses by itself; leave out --algorithm and --set");
     if (options.collectives.empty() && !options.list && !options.rows) throw usage("no collective was given; write attune-bench all_reduce, or all");
     if (options.timeout_ns <= 0) throw usage("--timeout must be longer than nothing; leave it out for 60 s");
+}
+
+core::Config settings_of(const Options& options) {
+    core::Config config;
+    for (const std::string& setting : options.settings) {
+        const std::size_t equals = setting.find('=');
+        if (equals == std::string::npos) {
+            throw core::Error(core::ErrorCode::usage, "--set '" + setting + "' has no '='; write for example --set segment_bytes=64K");
+        }
+        const std::string name = setting.substr(0, equals);
+        if (config.get(name)) throw core::Error(core::ErrorCode::usage, "--set gives " + name + " twice");
+        config.set(name, std::string_view(setting).substr(equals + 1));
+    }
+    return config;
 }
 
 bool forced(const Options& options) noexcept {

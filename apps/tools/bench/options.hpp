@@ -2,6 +2,8 @@
 #pragma once
 
 #include "apps/tools/support/options.hpp"
+#include "libcore/environment.hpp"
+#include "libcore/log.hpp"
 #include "tuner/arena.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,6 +34,7 @@ struct Options {
     std::vector<std::string> settings;  // "key=value"
 
     RankList ranks;
+    bool ranks_given = false;  // by -n, so that --rows leaves out the others
     std::string transport = "shm";
     std::string bind_to = "core";
     std::optional<std::string> db;
@@ -44,14 +47,19 @@ struct Options {
     bool json = false;
     bool csv = false;
     bool quiet = false;
+    core::LogLevel log = core::LogLevel::warn;
     ColorMode color = ColorMode::automatic;
 };
 
 void add_options(CLI::App& app, Options& options);
+// After parsing: what was not given comes from ATTUNE_TRANSPORT, ATTUNE_TIMEOUT, ATTUNE_CHECK and ATTUNE_LOG. Throws core::Error(usage) for a wrong word.
+void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options);
 // Throws core::Error(usage) for options that contradict each other.
 void validate(const Options& options);
 
 bool forced(const Options& options) noexcept;
+// --set as one config, with the canonical text. Throws core::Error(usage).
+core::Config settings_of(const Options& options);
 tuner::CacheMode cache_mode(const Options& options);
 tuner::StartMode start_mode(const Options& options);
 tuner::TeamOptions team_options(const Options& options, int ranks);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace attune::tools::bench {
 
@@ -36,17 +37,26 @@ std::uint64_t parse_count(const std::string& text) {
     return count;
 }
 
+// Sizes in bytes must not overflow; no schedule exists beyond 2^56.
+std::vector<std::uint64_t> allowed(std::vector<std::uint64_t> counts, const Problem& shape) {
+    const std::uint64_t most = (std::uint64_t{1} << 56) / core::size_of(shape.dtype) / static_cast<std::uint64_t>(shape.ranks);
+    const auto large = std::ranges::find_if(counts, [most](std::uint64_t count) { return count > most; });
+    if (large == counts.end()) return counts;
+    throw core::Error(core::ErrorCode::usage, "count " + std::to_string(*large) + " of " + std::string(core::name_of(shape.dtype)) + " on " +
+                                                  std::to_string(shape.ranks) + " ranks is above 2^56 bytes; use smaller sizes");
+}
+
 std::vector<std::uint64_t> counts_of(const Options& options, const Problem& shape) {
     if (shape.collective == Collective::barrier) return {0};
     std::vector<std::uint64_t> counts;
     for (const std::string& text : options.counts)
         counts.push_back(parse_count(text));
-    if (!counts.empty()) return counts;
+    if (!counts.empty()) return allowed(std::move(counts), shape);
     const std::uint64_t unit = core::size_of(shape.dtype) * blocks_of(shape.collective, shape.ranks);
     for (const std::uint64_t bytes : options.sizes.sizes())
         counts.push_back(bytes / unit);
     counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-    return counts;
+    return allowed(std::move(counts), shape);
 }
 
 std::vector<core::Op> ops_of(const Options& options, Collective collective) {

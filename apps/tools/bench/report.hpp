@@ -17,6 +17,8 @@ std::vector<std::string> warnings_of(const Options& options, const Machine& mach
 std::string titles_text(const Options& options, collectives::Collective collective);
 std::string line_text(const Options& options, const Line& line);
 std::string footer_text(const Options& options, const Totals& totals);
+// One line for standard error: how many calls failed, and why the first did.
+std::string failure_text(const Totals& totals);
 
 Json bench_json(const Options& options, const Machine& machine, const std::vector<Line>& lines);
 std::string csv_titles();

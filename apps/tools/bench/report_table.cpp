@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace attune::tools::bench {
@@ -107,10 +108,20 @@ std::string line_text(const Options&, const Line& line) {
 
 std::string footer_text(const Options& options, const Totals& totals) {
     std::string text = "#\n# Out of bounds values : ";
-    text += options.check ? fmt::format("{} {}\n", totals.wrong, totals.wrong == 0 ? "OK" : "FAILED") : "N/A (not checked; add --check)\n";
+    if (options.check && totals.checked != 0) {
+        text += fmt::format("{} {}\n", totals.wrong, totals.wrong == 0 ? "OK" : "FAILED");
+    } else {
+        text += options.check ? "N/A (no call could be checked)\n" : "N/A (not checked; add --check)\n";
+    }
     text += fmt::format("# Avg bus bandwidth    : {}\n", optional_text(totals.average_bus_bandwidth()));
     if (totals.failed != 0) text += fmt::format("# Failed calls          : {}\n", totals.failed);
     return text;
+}
+
+std::string failure_text(const Totals& totals) {
+    std::string reason = totals.first_failure;
+    std::ranges::replace(reason, '\n', ' ');
+    return totals.failed == 1 ? "a call failed: " + reason : fmt::format("{} calls failed; the first: {}", totals.failed, reason);
 }
 
 }  // namespace attune::tools::bench

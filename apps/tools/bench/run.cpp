@@ -9,6 +9,7 @@
 #include "collectives/bootstrap.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
+#include "libcore/log.hpp"
 #include "tuner/arena_factory.hpp"
 
 #include <cstdio>
@@ -58,6 +59,7 @@ public:
         const int code = totals_.exit_code();
         if (options_.json) print_json(bench_json(options_, machine_, lines_));
         if (as_table()) print(footer_text(options_, totals_));
+        if (totals_.failed != 0) core::Log(options_.log, "attune-bench").error(failure_text(totals_));
         return code;
     }
 
@@ -135,8 +137,11 @@ int run_as_job(const Options& options, const core::Environment& environment) {
 }
 
 int print_list(const Options& options) {
+    if (core::read_environment().rank.value_or(0) != 0) return 0;
     if (options.json) {
         print_json(list_json(options));
+    } else if (options.csv) {
+        print(list_csv(options));
     } else {
         print(list_text(options));
     }

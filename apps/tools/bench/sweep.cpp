@@ -112,7 +112,9 @@ void Totals::add(const Line& line) {
     for (const Cell& cell : line.cells) {
         measured += cell.times ? 1 : 0;
         failed += cell.failed ? 1 : 0;
+        checked += cell.wrong ? 1 : 0;
         wrong += cell.wrong.value_or(0);
+        if (cell.failed && first_failure.empty()) first_failure = cell.reason;
         if (!cell.reason.empty()) last_reason = cell.reason;
         if (!cell.times) continue;
         const std::optional<double> bus = bus_bandwidth(cell.problem, cell.times->median_us);

@@ -46,8 +46,9 @@ struct SweepContext {
 void sweep(const SweepContext& context, int ranks, const std::function<void(const Line&)>& done);
 
 struct Totals {
-    std::uint64_t measured = 0, wrong = 0, failed = 0;
+    std::uint64_t measured = 0, checked = 0, wrong = 0, failed = 0;
     std::string last_reason;
+    std::string first_failure;
     double bus_sum = 0;
     std::uint64_t bus_count = 0;
 

@@ -9,8 +9,11 @@ namespace {
 std::atomic<bool> signal_seen = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// SA_RESETHAND resets the one that came; the other one must end the process too when it comes second.
 extern "C" void note_signal(int) {
     signal_seen.store(true, std::memory_order_relaxed);
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace

@@ -114,7 +114,8 @@ CLI::Option* add_ranks_option(CLI::App& app, int& ranks) {
         }
         ranks = static_cast<int>(number);
     };
-    return app.add_option_function<std::string>("-n,--ranks", accept, "Ranks to start; default: the launcher's, else one for each allowed CPU")->type_name("N");
+    return app.add_option_function<std::string>("-n,--ranks", accept, "Ranks to start; default: the launcher's, else one for each allowed CPU, at least 2")
+        ->type_name("N");
 }
 
 CLI::Option* add_rank_list_option(CLI::App& app, RankList& ranks) {
@@ -180,7 +181,11 @@ void add_size_options(CLI::App& app, SizeRange& range) {
            "-f,--step-factor", [&range](const std::string& text) { range.factor = parse_number("--step-factor", text); },
            "Multiply the size by this from step to step")
         ->type_name("N");
-    add_bytes_option(app, "-i,--step-bytes", range.increment_bytes, "Add this from step to step instead");
+    const auto add_step = [&range](const std::string& text) {
+        range.increment_bytes = core::parse_bytes(text);
+        if (range.increment_bytes == 0) throw usage("-i " + text + " would never reach the largest size; use a size above 0, or leave it out");
+    };
+    app.add_option_function<std::string>("-i,--step-bytes", add_step, "Add this from step to step instead")->type_name("SIZE");
 }
 
 int default_ranks() {

@@ -176,6 +176,9 @@ TEST(Report, TheFooterDoesNotClaimAnUncheckedResult) {
     totals.add(example_line());
     EXPECT_NE(footer_text(options, totals).find("N/A"), std::string::npos);
     options.check = true;
+    Line right = example_line();
+    right.cells[0].wrong = 0;
+    totals.add(right);
     EXPECT_NE(footer_text(options, totals).find("Out of bounds values : 0 OK"), std::string::npos);
     Line wrong = example_line();
     wrong.cells[0].wrong = 3;
@@ -207,6 +210,19 @@ TEST(List, HoldsEveryAlgorithmOfTheCatalogue) {
     const std::string text = list_text(Options{});
     for (const collectives::Algorithm& algorithm : collectives::catalogue())
         EXPECT_NE(text.find(algorithm.name), std::string::npos);
+}
+
+TEST(Report, NothingCheckedIsNotSaidToBeRight) {
+    Options options;
+    options.check = true;
+    Line line;
+    line.cells.emplace_back();
+    line.cells.back().failed = true;
+    line.cells.back().reason = "rank 1 died";
+    Totals totals;
+    totals.add(line);
+    EXPECT_EQ(footer_text(options, totals).find("0 OK"), std::string::npos);
+    EXPECT_EQ(failure_text(totals), "a call failed: rank 1 died");
 }
 
 }  // namespace

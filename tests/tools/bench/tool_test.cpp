@@ -190,5 +190,35 @@ TEST(Bench, RequireModeExitsThreeWithoutARowAndFourForADamagedFile) {
     EXPECT_NE(warned.err.find("damaged.attune.db"), std::string::npos) << warned.err;
 }
 
+TEST(Bench, AComparisonWithoutItsDatabaseExitsThreeAndWithADamagedOneFour) {
+    const TemporaryFolder folder;
+    const ProcessResult missing = run_bench({"--compare", "default,tuned", "--rows", "--db", folder.path() + "/none.db"});
+    EXPECT_EQ(missing.code, 3);
+    EXPECT_EQ(std::count(missing.err.begin(), missing.err.end(), '\n'), 1) << missing.err;
+    const std::string damaged = folder.path() + "/damaged.db";
+    std::ofstream(damaged) << "no database";
+    EXPECT_EQ(run_bench({"--compare", "default,tuned", "--rows", "--db", damaged}).code, 4);
+}
+
+TEST(Bench, ContradictionsAndImpossibleNumbersExitWithTwo) {
+    const std::vector<std::vector<std::string>> wrong = {{"--iterations", "0"},
+                                                         {"-i", "0"},
+                                                         {"--count", "4", "-b", "8"},
+                                                         {"--algorithm", "ring", "--set", "algorithm=one_shot"},
+                                                         {"--set", "socket_buffer_bytes=1K"},
+                                                         {"--count", "18446744073709551615"}};
+    for (std::vector<std::string> words : wrong) {
+        words.insert(words.begin(), {"all_reduce", "-n", "2"});
+        EXPECT_EQ(run_bench(words).code, 2) << words.back();
+    }
+}
+
+TEST(Bench, WrongWordsInTheEnvironmentExitWithTwo) {
+    for (const char* name : {"ATTUNE_TRANSPORT", "ATTUNE_TIMEOUT", "ATTUNE_LOG", "ATTUNE_CHECK"}) {
+        const ProcessOptions options{.environment = {{name, "wrong"}}, .folder = {}, .timeout = std::chrono::seconds(60)};
+        EXPECT_EQ(run_bench({"all_reduce", "-n", "2", "-e", "8"}, options).code, 2) << name;
+    }
+}
+
 }  // namespace
 }  // namespace attune::test
