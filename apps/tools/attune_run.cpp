@@ -35,7 +35,7 @@ class Forwarder {
 public:
     Forwarder() {
         ::sigemptyset(&set_);
-        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+        for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
             ::sigaddset(&set_, number);
         ::sigprocmask(SIG_BLOCK, &set_, &before_);
         descriptor_ = core::UniqueFd(::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -51,8 +51,8 @@ public:
         signalfd_siginfo info{};
         while (::read(descriptor_.get(), &info, sizeof info) == sizeof info) {
             const int number = static_cast<int>(info.ssi_signo);
-            // Ctrl-C reaches the ranks by itself: they are in the terminal's foreground group.
-            const bool from_terminal = number == SIGINT && info.ssi_code == SI_KERNEL;
+            // Ctrl-C and Ctrl-\\ reach the ranks by themselves: they are in the terminal's foreground group.
+            const bool from_terminal = (number == SIGINT || number == SIGQUIT) && info.ssi_code == SI_KERNEL;
             if (!from_terminal) team.signal(number);
             const bool to_end = number == SIGINT || number == SIGTERM || number == SIGHUP;
             if (to_end && ++requests_ == patience) team.kill();
@@ -80,6 +80,8 @@ void apply_exports(Options& options) {
     for (const std::string& text : options.exports) {
         const std::size_t equals = text.find('=');
         if (equals == 0 || text.empty()) throw core::Error(core::ErrorCode::usage, fmt::format("-x '{}' names no variable; write -x NAME=VALUE", text));
+        if (text.starts_with("ATTUNE_RANK=") || text.starts_with("ATTUNE_RANKS=") || text.starts_with("ATTUNE_LAUNCH_"))
+            throw core::Error(core::ErrorCode::usage, fmt::format("-x {}: set by the launcher for each rank; leave it out", text.substr(0, equals)));
         if (equals != std::string::npos) options.launch.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
 }

@@ -4,6 +4,7 @@
 #include "apps/tools/support/options.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "collectives/proof_sweep.hpp"
+#include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
 
@@ -78,6 +79,7 @@ tools::Json document(const Totals& totals, double seconds) {
     tools::Json json = tools::json_document("attune.verify/1");
     json["proved"] = totals.proved;
     json["seconds"] = seconds;
+    json["interrupted"] = totals.stopped;
     json["failed"] = tools::Json::array();
     for (const collectives::ProofFailure& failure : totals.failures) {
         json["failed"].push_back({{"collective", name_of(failure.collective)},
@@ -102,13 +104,31 @@ void print_totals(const Totals& totals, double seconds) {
                totals.failures.empty() ? "" : fmt::format(", refuted {}", totals.failures.size()), totals.stopped ? ", interrupted" : "");
 }
 
-int run(const Options& options) {
+// Takes the algorithm out of --set and refuses what would change nothing that is proved.
+core::Config pinned_axes(Options& options) {
+    const std::vector<std::string> axes = {"segment_bytes", "channels", "inline_bytes"};
+    const core::Config given = core::Config::parse(core::join(options.settings, ","));
+    core::Config pinned;
+    for (const auto& [name, value] : given.entries()) {
+        if (name != "algorithm") {
+            if (std::find(axes.begin(), axes.end(), name) == axes.end())
+                throw core::Error(core::ErrorCode::usage,
+                                  fmt::format("--set {} changes nothing that is proved; it fixes algorithm, {}", name, core::join(axes, ", ")));
+            pinned.set(name, std::string_view(value));
+            continue;
+        }
+        if (!options.algorithm.empty() && options.algorithm != value)
+            throw core::Error(core::ErrorCode::usage, fmt::format("--algorithm {} and --set algorithm={} contradict each other", options.algorithm, value));
+        options.algorithm = value;
+    }
+    return pinned;
+}
+
+int run(Options options) {
+    if (core::read_environment().rank.value_or(0) != 0) return 0;  // in a job rank 0 proves and prints
+    const core::Config pinned = pinned_axes(options);
     const tools::InterruptGuard guard;
-    std::string pinned;
-    for (const std::string& setting : options.settings)
-        pinned += (pinned.empty() ? "" : ",") + setting;
-    collectives::ProofSweep sweep(
-        {options.ranks.values, [&](int ranks) { return options.roots.roots(ranks); }, core::Config::parse(pinned), [&] { return guard.interrupted(); }});
+    collectives::ProofSweep sweep({options.ranks.values, [&](int ranks) { return options.roots.roots(ranks); }, pinned, [&] { return guard.interrupted(); }});
     Totals totals;
     const double start = processor_seconds();
     for (const Algorithm* algorithm : chosen(options)) {
@@ -145,7 +165,7 @@ tools::Body set_up(CLI::App& app) {
     app.add_option("--algorithm", options->algorithm, "only this algorithm");
     tools::add_rank_list_option(app, options->ranks);
     tools::add_roots_option(app, options->roots);
-    app.add_option("--set", options->settings, "fix an axis instead of sweeping it: segment_bytes, channels, inline_bytes")->type_name("KEY=VALUE");
+    app.add_option("--set", options->settings, "fix an axis instead of sweeping it: algorithm, segment_bytes, channels, inline_bytes")->type_name("KEY=VALUE");
     tools::add_json_option(app, options->json);
     tools::add_quiet_option(app, options->quiet);
     return [options] { return run(*options); };

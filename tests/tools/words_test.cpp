@@ -117,4 +117,20 @@ TEST(Dispatcher, GivesTheToolsExitCodeBack) {
     EXPECT_EQ(run_tool("attune", {"../bin/attune-verify"}).code, 2);
 }
 
+TEST(Verify, SetTakesTheAlgorithmAndRefusesWhatProvesNothing) {
+    const std::vector<std::vector<std::string>> wrong = {
+        {"--set", "algorithm=rign"}, {"--set", "algorithm=ring", "--algorithm", "one_shot"}, {"--set", "protocol=inline"}};
+    for (std::vector<std::string> words : wrong) {
+        words.insert(words.begin(), {"all_reduce", "-n", "2"});
+        EXPECT_EQ(run_tool("attune-verify", words).code, 2) << words.back();
+    }
+    const ProcessResult result = run_tool("attune-verify", {"all_reduce", "-n", "2", "--set", "algorithm=ring"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out.find("two_shot"), std::string::npos) << result.out;
+}
+
+TEST(Run, TheLaunchersOwnVariablesCannotBeSet) {
+    EXPECT_EQ(run_tool("attune-run", {"-n", "2", "-x", "ATTUNE_RANK=1", "--", "true"}).code, 2);
+}
+
 }  // namespace
