@@ -52,7 +52,13 @@ protected:
         out.row.low_bytes = 8;
         out.row.high_bytes = 512;
         out.row.config = core::Config::parse("algorithm=ring");
-        out.row.default_config = core::Config::parse("algorithm=one_shot");
+        // Usable by a job of today: proven against the default of two ranks.
+        attune::collectives::Problem problem;
+        problem.ranks = 2;
+        problem.count = 2;
+        out.row.default_config = attune::collectives::default_config(problem, core::discover_topology());
+        out.row.default_version = attune::collectives::default_version;
+        out.row.algorithm_version = attune::collectives::find_algorithm(problem.collective, "ring")->version;
         out.row.instruction_set = "generic";
         out.row.default_ns = 2000;
         out.row.best_ns = 1500;

@@ -79,7 +79,7 @@ private:
         const core::Key& key = row.row.key;
         const std::optional<Problem> problem = problem_at(row.row, bytes);
         if (!problem) return skip(row, "no whole number of elements lies within it");
-        collectives::ChooserFacts facts{key.transport, key.node_map, key.binding, machine_.topology};
+        const collectives::ChooserFacts facts{.transport = key.transport, .node_map = key.node_map, .binding = key.binding, .topology = machine_.topology};
         const collectives::Choice standard = collectives::Chooser(facts, {}, {}).choose(*problem);
         const collectives::Choice choice = collectives::Chooser(facts, machine_.loaded.table, {}).choose(*problem);
         if (choice.source != collectives::ChoiceSource::tuned) return skip(row, without_number(choice.reason));
