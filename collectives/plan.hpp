@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collectives/catalogue.hpp"
+#include "collectives/placement.hpp"
 #include "collectives/schedule.hpp"
 
 #include <array>
@@ -17,9 +18,6 @@ enum class OperationKind : std::uint8_t {
 
 // Rules messages above inline_bytes; both ends derive it from the length alone.
 enum class Protocol : std::uint8_t { inline_message, staged };
-
-// Where a local slice lives after aliasing is resolved: in place, every slice is in `user` coordinates of the one buffer.
-enum class Memory : std::uint8_t { input, output, scratch };
 
 struct Source {
     bool message = false;  // next message of `peer`, else a local slice

@@ -1,0 +1,22 @@
+#include "collectives/placement.hpp"
+
+#include "libcore/dtypes.hpp"
+
+namespace attune::collectives {
+
+std::array<Placement, 3> placements(const Problem& problem, const Schedule& schedule) {
+    const std::uint64_t size = core::size_of(problem.dtype);
+    // A rank that is not the root passes no input.
+    const bool no_input = problem.collective == Collective::broadcast && !problem.in_place && schedule.rank != problem.root;
+    Placement input{Memory::input, 0, no_input ? 0 : problem.input_elements()};
+    Placement output{Memory::output, 0, problem.output_elements()};
+    if (problem.in_place) {
+        const Memory larger = problem.collective == Collective::reduce_scatter ? Memory::input : Memory::output;
+        input.memory = output.memory = larger;
+        input.base = in_place_input_offset(problem, schedule.rank) * size;
+        output.base = in_place_output_offset(problem, schedule.rank) * size;
+    }
+    return {input, output, Placement{Memory::scratch, 0, schedule.scratch_elements}};
+}
+
+}  // namespace attune::collectives
