@@ -2,13 +2,18 @@
 #include "collectives/plan.hpp"
 
 #include "collectives/hazards.hpp"
+#include "collectives/landings.hpp"
 #include "libcore/dtypes.hpp"
 #include "libcore/error.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace attune::collectives {
 
@@ -20,9 +25,14 @@ struct Slice {
     bool operator==(const Slice&) const = default;
 };
 
+constexpr std::array protocol_names = {"inline", "staged", "cma_get", "cma_put", "mixed"};
+
+// Folds of several messages read them through pieces that stay in a second-level cache together.
+constexpr std::uint64_t largest_piece = std::uint64_t{64} << 10, smallest_piece = std::uint64_t{8} << 10, all_pieces = std::uint64_t{256} << 10;
+
 class Compiler {
 public:
-    Compiler(const Problem& problem, const Schedule& schedule, const CompileOptions& options)
+    Compiler(const Problem& problem, const Schedule& schedule, const CompileOptions& options, const ScheduleOf& schedule_of)
         : schedule_(schedule),
           places_(placements(problem, schedule)),
           size_(core::size_of(problem.dtype)),
@@ -32,6 +42,7 @@ public:
         plan_.rank = schedule.rank;
         plan_.options = options;
         plan_.scratch_bytes = schedule.scratch_elements * size_;
+        if (options.protocol == Protocol::cma_put && schedule_of) puts_.emplace(problem, schedule, schedule_of);
     }
 
     Plan run() {
@@ -43,6 +54,7 @@ public:
             plan_.channel_begin[static_cast<std::size_t>(channel) + 1] = static_cast<std::uint32_t>(plan_.operations.size());
             if (channel < plan_.channels) list_hazards(plan_, channel);
         }
+        size_bounce();
         return std::move(plan_);
     }
 
@@ -111,8 +123,24 @@ private:
         operation.memory = slice.memory;
         operation.offset = slice.offset;
         operation.length = step.length * size_;
-        operation.protocol = operation.length <= plan_.options.inline_bytes ? Protocol::inline_message : Protocol::staged;
+        operation.protocol = protocol_for(operation.length);
         return operation;
+    }
+
+    // A put is decided later.
+    Protocol protocol_for(std::uint64_t length) const noexcept {
+        if (length <= plan_.options.inline_bytes) return Protocol::inline_message;
+        switch (plan_.options.protocol) {
+            case Protocol::inline_message:
+            case Protocol::staged:
+                return Protocol::staged;
+            case Protocol::cma_get:
+            case Protocol::cma_put:
+                return Protocol::cma_get;
+            case Protocol::mixed:
+                return Protocol::mixed;
+        }
+        return Protocol::staged;
     }
 
     // A send right after a send of the same slice to other peers joins it: one staging copy for all of them.
@@ -120,13 +148,15 @@ private:
         const Step& step = schedule_.steps[index];
         check_peer(index);
         const Slice slice = resolve(index, step.source, step.source_offset);
+        const Landing landing = puts_ ? puts_->next_sent(step) : Landing{};
+        const bool direct = is_direct(protocol_for(step.length * size_));
         const auto current = static_cast<std::uint32_t>(plan_.operations.size());
         std::uint32_t& last = last_send_[static_cast<std::size_t>(step.peer)];
-        if (current > plan_.channel_begin[step.channel] && last != current - 1) {
+        if (!direct && current > plan_.channel_begin[step.channel] && last != current - 1) {
             Operation& before = plan_.operations.back();
             const bool same = before.kind == OperationKind::send && Slice{before.memory, before.offset} == slice && before.length == step.length * size_;
             if (same) {
-                plan_.peers.push_back(step.peer);
+                add_peer(step.peer, {});
                 ++before.peer_count;
                 last = current - 1;
                 return;
@@ -135,9 +165,42 @@ private:
         Operation operation = operation_for(step, OperationKind::send, slice);
         operation.first_peer = static_cast<std::uint32_t>(plan_.peers.size());
         operation.peer_count = 1;
-        plan_.peers.push_back(step.peer);
+        if (direct && landing.free) operation.protocol = Protocol::cma_put;
+        add_peer(step.peer, landing);
         plan_.operations.push_back(operation);
         last = current;
+    }
+
+    void add_peer(Rank peer, const Landing& landing) {
+        plan_.peers.push_back(peer);
+        if (puts_) plan_.remotes.push_back(landing.free ? RemoteSlice{landing.memory, landing.offset} : RemoteSlice{});
+    }
+
+    // Makes the fold a put when its one message may be, and posts its lane.
+    void decide_put(Operation& fold, std::size_t begin, std::size_t end) {
+        bool free = false;
+        for (std::size_t index = begin; index < end; ++index) {
+            const Step& step = schedule_.steps[index];
+            if (step.kind == StepKind::recv) free = puts_->next_received(step).free;
+        }
+        if (!free || !is_direct(fold.protocol)) return;
+        fold.protocol = Protocol::cma_put;
+        const Post post{schedule_.steps[begin].peer, fold.channel};
+        if (std::ranges::find(plan_.posts, post) == plan_.posts.end()) plan_.posts.push_back(post);
+    }
+
+    void size_bounce() {
+        std::uint64_t messages = 0;
+        for (const Operation& operation : plan_.operations) {
+            if (!is_direct(operation.protocol)) continue;
+            plan_.direct = true;
+            if (operation.kind == OperationKind::send || operation.source_count < 2) continue;
+            const std::span sources(plan_.sources.begin() + operation.first_source, operation.source_count);
+            messages = std::max(messages, static_cast<std::uint64_t>(std::ranges::count_if(sources, &Source::message)));
+        }
+        if (messages == 0) return;
+        plan_.piece_bytes = std::clamp(std::bit_floor(all_pieces / messages), smallest_piece, largest_piece);
+        plan_.bounce_bytes = messages * plan_.piece_bytes;
     }
 
     void append_fold(std::size_t begin, std::size_t end) {
@@ -149,6 +212,8 @@ private:
         for (std::size_t index = begin; index < end; ++index)
             add_to_fold(fold, index, index == begin, index + 1 == end);
         fold.source_count = static_cast<std::uint32_t>(plan_.sources.size()) - fold.first_source;
+        if (takes_nothing(fold) && is_direct(fold.protocol)) fold.protocol = Protocol::staged;  // only a length to be cut
+        if (puts_) decide_put(fold, begin, end);
         if (!is_idle(fold)) {
             plan_.operations.push_back(fold);
         } else {
@@ -200,10 +265,15 @@ private:
 
     // Nothing to move and nobody to wait for: an empty local fold, or a copy onto itself (the own slice of an in-place call).
     bool is_idle(const Operation& fold) const {
-        const std::span sources(plan_.sources.begin() + fold.first_source, fold.source_count);
-        if (std::ranges::any_of(sources, &Source::message)) return false;
+        if (!takes_nothing(fold)) return false;
         if (fold.length == 0) return true;
-        return fold.source_count == 1 && !fold.scale && Slice{sources[0].memory, sources[0].offset} == Slice{fold.memory, fold.offset};
+        const Source& first = plan_.sources[fold.first_source];
+        return fold.source_count == 1 && !fold.scale && Slice{first.memory, first.offset} == Slice{fold.memory, fold.offset};
+    }
+
+    // No message.
+    bool takes_nothing(const Operation& fold) const {
+        return std::ranges::none_of(std::span(plan_.sources.begin() + fold.first_source, fold.source_count), &Source::message);
     }
 
     const Schedule& schedule_;
@@ -211,10 +281,15 @@ private:
     std::uint64_t size_;
     std::vector<std::uint32_t> last_send_;   // per peer: the last operation that sends to it
     std::vector<std::uint32_t> last_taken_;  // and the last fold with a message of it
+    std::optional<Puts> puts_;
     Plan plan_;
 };
 
 }  // namespace
+
+std::string_view name_of(Protocol protocol) noexcept {
+    return protocol_names[static_cast<std::size_t>(protocol)];
+}
 
 CompileOptions compile_options(const core::Config& config, std::uint64_t fragment_bytes) {
     CompileOptions options;
@@ -222,11 +297,13 @@ CompileOptions compile_options(const core::Config& config, std::uint64_t fragmen
     options.fragment_bytes = fragment_bytes;
     options.streaming_stores = config.get("staging_stores") == "streaming";
     options.nontemporal_bytes = config.number("nontemporal_bytes", 0);
+    const auto named = std::ranges::find(protocol_names, config.get("protocol").value_or("staged"));
+    if (named != protocol_names.end()) options.protocol = static_cast<Protocol>(named - protocol_names.begin());
     return options;
 }
 
-Plan compile(const Problem& problem, const Schedule& schedule, const CompileOptions& options) {
-    return Compiler(problem, schedule, options).run();
+Plan compile(const Problem& problem, const Schedule& schedule, const CompileOptions& options, const ScheduleOf& schedule_of) {
+    return Compiler(problem, schedule, options, schedule_of).run();
 }
 
 }  // namespace attune::collectives

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "collectives/catalogue.hpp"
+#include "collectives/landings.hpp"
 #include "collectives/placement.hpp"
 #include "collectives/schedule.hpp"
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace attune::collectives {
@@ -16,8 +18,19 @@ enum class OperationKind : std::uint8_t {
     fold,  // destination = fold of 1..k sources in order; one source = copy or plain receive
 };
 
-// Rules messages above inline_bytes; both ends derive it from the length alone.
-enum class Protocol : std::uint8_t { inline_message, staged };
+// How a message travels. Both ends derive it from its length and the config, and for cma_put from the receiver's schedule.
+enum class Protocol : std::uint8_t {
+    inline_message,  // beside its header
+    staged,          // copied into a fragment of the sender, out of it by the receiver
+    cma_get,         // the receiver reads the sender's buffer and acknowledges; only then is it sent
+    cma_put,         // the sender writes into the slice whose place the receiver posted at call start
+    mixed,           // a cma_get whose receiver, when it folds nothing, lets the sender write pieces from the other end
+};
+// "inline", "staged", "cma_get", "cma_put", "mixed".
+std::string_view name_of(Protocol protocol) noexcept;
+inline bool is_direct(Protocol protocol) noexcept {
+    return protocol >= Protocol::cma_get;
+}
 
 struct Source {
     bool message = false;  // next message of `peer`, else a local slice
@@ -44,9 +57,23 @@ struct CompileOptions {
     std::uint64_t fragment_bytes = 65536;  // staging piece of the transport
     bool streaming_stores = false;         // staging_stores=streaming
     std::uint64_t nontemporal_bytes = 0;   // 0 = never
+    Protocol protocol = Protocol::staged;  // of messages above inline_bytes; inline_message is the same as staged
 };
 // From config and what the transport offers.
 CompileOptions compile_options(const core::Config& config, std::uint64_t fragment_bytes);
+
+// Where a cma_put lands.
+struct RemoteSlice {
+    Memory memory = Memory::output;
+    std::uint64_t offset = 0;  // bytes
+};
+
+// A lane on which this rank receives cma_put messages: its buffers are made known there at call start.
+struct Post {
+    Rank peer = -1;
+    std::uint8_t channel = 0;
+    friend bool operator==(const Post&, const Post&) = default;
+};
 
 struct Plan {
     Problem problem;
@@ -59,12 +86,20 @@ struct Plan {
     std::vector<Rank> peers;
     std::vector<std::uint32_t> hazards;  // indices into operations, ascending
     int channels = 1;
+    // Of messages that pass no staging.
+    std::vector<RemoteSlice> remotes;  // beside `peers`; empty unless some message is put
+    std::vector<Post> posts;
+    std::uint64_t piece_bytes = 0;   // folds read the messages of others in such pieces ...
+    std::uint64_t bounce_bytes = 0;  // ... into a buffer of so many bytes
+    bool direct = false;             // some message needs Transport::direct()
 };
 
 // Pure. Merges runs of sends of one slice to several peers into a multicast, runs of joined steps into a fold; resolves aliasing of
 // in-place calls into one memory: all slices are in coordinates of the larger user buffer (`output` for all_reduce, all_gather and broadcast, `input`
 // for reduce_scatter). Throws Error(failure) for a schedule that breaks the step contract,
 // or whose fold takes two messages of one peer (its fragments could not be side by side). Copies of a slice onto itself vanish.
-Plan compile(const Problem& problem, const Schedule& schedule, const CompileOptions& options);
+// `schedule_of` gives the schedules of the peers this rank sends to; it is asked only for protocol cma_put. Where ranks do not know each other's schedules
+// (none passes it), no message is put and the protocol depends on the length alone. With cma_get, cma_put and mixed there are no multicasts.
+Plan compile(const Problem& problem, const Schedule& schedule, const CompileOptions& options, const ScheduleOf& schedule_of = {});
 
 }  // namespace attune::collectives

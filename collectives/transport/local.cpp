@@ -22,7 +22,8 @@ std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const T
     }
     std::vector<std::unique_ptr<Transport>> transports;
     for (Rank rank = 0; rank < ranks; ++rank) {
-        RingTeam team{layout, rank, "local", options.oversubscribed, segments, memory, {}, {}};
+        RingTeam team{layout, rank, "local", options.oversubscribed, segments, memory, {}, {}, {}};
+        if (!options.direct_copies) team.direct_refusal = "direct copies are switched off for this team";
         team.processes.assign(static_cast<std::size_t>(ranks), getpid());
         transports.push_back(std::make_unique<RingTransport>(std::move(team)));
     }

@@ -1,7 +1,8 @@
 // Where everything of the ring protocol lies in a rank's segment. A segment is written by its owner, except the acknowledgement lines, which
-// belong to the receivers. All of it starts as zero bytes and sequence numbers are never reset.
+// belong to the receivers, and the direct lines. All of it starts as zero bytes and sequence numbers are never reset.
 #pragma once
 
+#include "collectives/transport/direct.hpp"
 #include "collectives/transport/transport.hpp"
 
 #include <array>
@@ -66,7 +67,8 @@ struct RingLayout {
     }
     std::uint64_t headers(std::uint64_t lane) const noexcept { return sizeof(Control) + lane * ring_lines * sizeof(HeaderLine); }
     std::uint64_t acknowledgement(std::uint64_t lane) const noexcept { return headers(lanes()) + lane * sizeof(CounterLine); }
-    std::uint64_t inline_area(std::uint64_t lane) const noexcept { return acknowledgement(lanes()) + lane * ring_lines * Transport::inline_limit; }
+    std::uint64_t direct_line(std::uint64_t lane) const noexcept { return acknowledgement(lanes()) + lane * sizeof(DirectLine); }
+    std::uint64_t inline_area(std::uint64_t lane) const noexcept { return direct_line(lanes()) + lane * ring_lines * Transport::inline_limit; }
     std::uint64_t fragments(std::uint64_t lane) const noexcept;
     std::uint64_t segment_bytes() const noexcept { return fragments(lanes()); }
 

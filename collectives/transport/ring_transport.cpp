@@ -3,6 +3,7 @@
 #include "collectives/transport/ring_transport.hpp"
 
 #include "collectives/kernels/fold.hpp"
+#include "collectives/transport/process_memory.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -54,6 +55,7 @@ RingTransport::RingTransport(RingTeam team) : team_(std::move(team)) {
         send.acknowledgement = &at<CounterLine>(own, layout.acknowledgement(lane))->value;
         send.inline_area = own + layout.inline_area(lane);
         send.fragments = own + layout.fragments(lane);
+        send.direct = at<DirectLine>(own, layout.direct_line(lane));
         std::byte* const other = team_.segments[lane / per_rank];
         const std::uint64_t mine = layout.lane(team_.rank, 0, 0) + lane % per_rank;
         ReceiveLane& receive = receives_[lane];
@@ -61,6 +63,7 @@ RingTransport::RingTransport(RingTeam team) : team_(std::move(team)) {
         receive.acknowledgement = &at<CounterLine>(other, layout.acknowledgement(mine))->value;
         receive.inline_area = other + layout.inline_area(mine);
         receive.segment = other;
+        receive.direct = at<DirectLine>(other, layout.direct_line(mine));
     }
 }
 
@@ -161,6 +164,18 @@ bool RingTransport::peek(const Lane& lane, std::uint64_t length, bool inline_mes
 void RingTransport::release(const Lane& lane) noexcept {
     ReceiveLane& receive = receives_[index(lane)];
     receive.acknowledgement->store(++receive.received, std::memory_order_release);  // pairs with the load in reached()
+}
+
+int RingTransport::read_memory(Rank rank, std::uint64_t address, std::span<std::byte> into) noexcept {
+    if (process_of(rank) != process_of(team_.rank)) return collectives::read_memory(process_of(rank), address, into);
+    std::memcpy(into.data(), reinterpret_cast<const void*>(address), into.size());
+    return 0;
+}
+
+int RingTransport::write_memory(Rank rank, std::uint64_t address, std::span<const std::byte> from) noexcept {
+    if (process_of(rank) != process_of(team_.rank)) return collectives::write_memory(process_of(rank), address, from);
+    std::memcpy(reinterpret_cast<void*>(address), from.data(), from.size());
+    return 0;
 }
 
 void RingTransport::publish(const CallRecord& record) noexcept {

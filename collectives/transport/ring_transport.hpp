@@ -1,6 +1,7 @@
 // The ring protocol over segments that all ranks can reach, threads or processes alike.
 #pragma once
 
+#include "collectives/transport/direct.hpp"
 #include "collectives/transport/memory.hpp"
 #include "collectives/transport/ring_layout.hpp"
 #include "libcore/file.hpp"
@@ -23,9 +24,10 @@ struct RingTeam {
     std::shared_ptr<void> memory;         // keeps the segments mapped
     std::vector<std::int64_t> processes;  // pid per rank
     std::vector<core::UniqueFd> pidfds;   // per rank of other processes, empty for threads
+    std::string direct_refusal;           // see Transport
 };
 
-class RingTransport final : public Transport {
+class RingTransport final : public Transport, public DirectAccess {
 public:
     explicit RingTransport(RingTeam team);
 
@@ -51,6 +53,15 @@ public:
     std::vector<Rank> dead_ranks() noexcept override;
     std::int64_t process_of(Rank rank) const noexcept override { return team_.processes[static_cast<std::size_t>(rank)]; }
 
+    std::string direct_refusal() const override { return team_.direct_refusal; }
+    DirectAccess* direct() noexcept override { return team_.direct_refusal.empty() ? this : nullptr; }
+    DirectLine& line_to(const Lane& lane) noexcept override { return *sends_[index(lane)].direct; }
+    DirectLine& line_from(const Lane& lane) noexcept override { return *receives_[index(lane)].direct; }
+    std::uint64_t posted(const Lane& lane) const noexcept override { return sends_[index(lane)].sent; }
+    bool acknowledged(const Lane& lane, std::uint64_t count) noexcept override { return reached(sends_[index(lane)], count); }
+    int read_memory(Rank rank, std::uint64_t address, std::span<std::byte> into) noexcept override;
+    int write_memory(Rank rank, std::uint64_t address, std::span<const std::byte> from) noexcept override;
+
 private:
     // Our side of a lane to a peer. `sent` messages so far; fragment f is free again when `user[f]` messages are acknowledged.
     struct SendLane {
@@ -58,6 +69,7 @@ private:
         std::atomic<std::uint64_t>* acknowledgement = nullptr;
         std::byte* inline_area = nullptr;
         std::byte* fragments = nullptr;
+        DirectLine* direct = nullptr;
         std::uint64_t sent = 0;
         std::uint64_t acknowledged = 0;  // as last seen
         std::uint64_t staged = 0;        // messages that took a fragment
@@ -68,6 +80,7 @@ private:
         std::atomic<std::uint64_t>* acknowledgement = nullptr;
         const std::byte* inline_area = nullptr;
         const std::byte* segment = nullptr;  // the sender's
+        DirectLine* direct = nullptr;
         std::uint64_t received = 0;
     };
 

@@ -1,5 +1,6 @@
 // Ranks that are processes of one machine: every segment is a memfd that all map. Nothing has a name in the file system.
 #include "collectives/bootstrap.hpp"
+#include "collectives/transport/process_memory.hpp"
 #include "collectives/transport/ring_transport.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
@@ -21,6 +22,7 @@ namespace {
 struct Introduction {
     std::int64_t process = 0;
     RingLayout layout;
+    std::uint64_t probe = 0;  // address of a ProbeTarget
 };
 
 [[noreturn]] void fail(const std::string& what, const std::string& remedy) {
@@ -68,13 +70,15 @@ std::vector<core::UniqueFd> own(const std::vector<Contribution>& contributions) 
 }  // namespace
 
 std::unique_ptr<Transport> make_shm_transport(Bootstrap& bootstrap, const TransportOptions& options) {
-    const Introduction mine{getpid(), RingLayout::make(bootstrap.size(), options)};
+    const ProbeTarget target;
+    const Introduction mine{getpid(), RingLayout::make(bootstrap.size(), options), target.address()};
     const core::UniqueFd segment = create_segment(mine.layout.segment_bytes());
     const int number = segment.get();
     const std::vector<Contribution> all = bootstrap.all_gather(std::as_bytes(std::span(&mine, 1)), std::span(&number, 1));
     const std::vector<core::UniqueFd> descriptors = own(all);
     const auto memory = std::make_shared<std::vector<Mapping>>();
-    RingTeam team{mine.layout, bootstrap.rank(), "shm", options.oversubscribed, {}, memory, {}, {}};
+    RingTeam team{mine.layout, bootstrap.rank(), "shm", options.oversubscribed, {}, memory, {}, {}, {}};
+    std::vector<std::uint64_t> targets;
     for (Rank rank = 0; rank < bootstrap.size(); ++rank) {
         const Contribution& contribution = all[static_cast<std::size_t>(rank)];
         const Introduction introduction = introduction_of(contribution, rank);
@@ -83,8 +87,11 @@ std::unique_ptr<Transport> make_shm_transport(Bootstrap& bootstrap, const Transp
         if (memory->back().data() == nullptr) fail("cannot map the segment of rank " + std::to_string(rank), "allow less staging memory");
         team.segments.push_back(memory->back().data());
         team.processes.push_back(introduction.process);
+        targets.push_back(introduction.probe);
         team.pidfds.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(introduction.process), 0)));
     }
+    const ProbeResult result = options.direct_copies ? probe_memories(bootstrap.rank(), team.processes, targets) : ProbeResult::switched_off();
+    team.direct_refusal = agree_on_probes(bootstrap, result);
     return std::make_unique<RingTransport>(std::move(team));
 }
 

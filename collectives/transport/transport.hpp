@@ -13,6 +13,7 @@
 namespace attune::collectives {
 
 class Bootstrap;
+class DirectAccess;
 
 // One FIFO: the k-th post of (peer, slot, channel) meets the k-th receive there.
 struct Lane {
@@ -74,12 +75,18 @@ public:
     virtual std::vector<Rank> dead_ranks() noexcept = 0;
     virtual std::int64_t process_of(Rank rank) const noexcept = 0;  // its pid
     virtual bool oversubscribed() const noexcept = 0;               // more ranks on this node than CPUs
+
+    // Why this team cannot copy between the buffers of its ranks (protocols cma_get, cma_put, mixed), equal on all ranks; empty = it can.
+    virtual std::string direct_refusal() const;
+    // Not null when direct_refusal() is empty.
+    virtual DirectAccess* direct() noexcept { return nullptr; }
 };
 
 struct TransportOptions {
     int channels = max_channels;                            // lanes per peer and slot, 1..max_channels
     std::uint64_t staging_bytes = std::uint64_t{64} << 20;  // per rank, divided equally over peers, slots and channels
     bool oversubscribed = false;
+    bool direct_copies = true;  // false: as if the system forbade this rank to touch the memory of others
 };
 
 // Collective over the bootstrap: every rank creates one memfd segment, the descriptors travel, all map all. Throws Error(failure).
