@@ -20,7 +20,10 @@ constexpr std::array<std::string_view, 3> source_names = {"default", "tuned", "f
 
 using Reason = std::optional<std::string>;
 
-Reason lacks_channels(const core::Config& config, const ChooserFacts& facts) {
+// Facts of the communicator, which no problem tells.
+Reason lacks_means(const core::Config& config, const ChooserFacts& facts) {
+    if (const Reason reason = lacks_direct_copies(config, facts.direct_refusal))
+        return fmt::format("needs protocol={}, but {}", *config.get("protocol"), *reason);
     const std::uint64_t wanted = config.number("channels", 1);
     if (wanted <= static_cast<std::uint64_t>(facts.channels)) return {};
     return fmt::format("needs channels={}, but this communicator was made with {}", wanted, facts.channels);
@@ -61,6 +64,12 @@ std::string_view name_of(ChoiceSource source) noexcept {
     return source_names[static_cast<std::size_t>(source)];
 }
 
+Reason lacks_direct_copies(const core::Config& config, const std::string& direct_refusal) {
+    const std::string_view protocol = config.get("protocol").value_or("staged");
+    if (direct_refusal.empty() || protocol == "staged" || protocol == "inline") return {};
+    return direct_refusal;
+}
+
 core::Key key_of(const Problem& problem, const ChooserFacts& facts) {
     core::Key key;
     key.collective = name_of(problem.collective);
@@ -78,7 +87,7 @@ core::Key key_of(const Problem& problem, const ChooserFacts& facts) {
 Chooser::Chooser(ChooserFacts facts, core::ConfigTable table, ForcedChoices forced)
     : facts_(std::move(facts)), table_(std::move(table)), forced_(std::move(forced)) {
     for (const auto& [collective, config] : forced_.entries)
-        if (const Reason reason = lacks_channels(config, facts_))
+        if (const Reason reason = lacks_means(config, facts_))
             throw core::Error(core::ErrorCode::usage, fmt::format("the forced choice {}={} is impossible: it {}", name_of(collective), config.text(), *reason));
 }
 
@@ -109,7 +118,7 @@ Choice Chooser::choose(const Problem& problem) const {
         const core::TableRow row = table_.row(*index);
         if (!choice.reason.empty()) choice.reason += "; ";
         Reason reason = why_unusable(row, problem, choice.config, facts_.topology);
-        if (!reason) reason = lacks_channels(row.config, facts_);
+        if (!reason) reason = lacks_means(row.config, facts_);
         if (reason) {
             choice.reason += fmt::format("row {} skipped: {}", *index, *reason);
             continue;

@@ -41,12 +41,16 @@ struct ChooserFacts {
     std::string binding = "bound";
     int channels = max_channels;  // of the communicator
     core::Topology topology;      // rank 0's with the weakest instruction set of all ranks: equal on all ranks
+    std::string direct_refusal;   // of the transport, see there
 };
+
+// Why the config's protocol cannot run where direct copies are refused with this reason (empty = they work), or nothing.
+std::optional<std::string> lacks_direct_copies(const core::Config& config, const std::string& direct_refusal);
 
 // The key of the problem's rows. A rooted one is the class `any`; the chooser also looks for the root itself.
 core::Key key_of(const Problem& problem, const ChooserFacts& facts);
 
-// The constructor throws Error(usage) for a forced value that needs more channels than there are.
+// The constructor throws Error(usage) for a forced value that needs more channels than there are, or direct copies where there are none.
 // Never throws for a table's content: a row that cannot be used is skipped and the reason kept. A forced value that is impossible throws
 // Error(usage) on every rank alike.
 class Chooser {

@@ -55,6 +55,7 @@ std::unique_ptr<Transport> make_transport(Bootstrap& bootstrap, const Communicat
 
 Communicator::State::State(CommunicatorOptions given, TeamFacts agreed, std::unique_ptr<Transport> made)
     : options(std::move(given)), facts(std::move(agreed)), transport(std::move(made)) {
+    facts.chooser.direct_refusal = transport->direct_refusal();
     timing_ = options.trace != nullptr || options.log.level() >= core::LogLevel::info;
     ExecutorOptions execution = options.execution;
     if (!execution.warn) execution.warn = [log = options.log](const std::string& message) { log.warn(message); };

@@ -34,7 +34,8 @@ std::string text_of_call(const Problem& problem, const std::string& config) {
     return text + ", " + config;
 }
 
-void check_problem(const Problem& problem, const core::Config& config, int channels) {
+void check_problem(const Problem& problem, const core::Config& config, const Transport& transport) {
+    const int channels = transport.channels();
     const auto ranks = static_cast<std::uint64_t>(problem.ranks);
     constexpr std::uint64_t limit = std::uint64_t{1} << 62;
     if (problem.count > limit / core::size_of(problem.dtype) / ranks)
@@ -43,6 +44,8 @@ void check_problem(const Problem& problem, const core::Config& config, int chann
     const std::uint64_t wanted = config.number("channels", 1);
     if (wanted > static_cast<std::uint64_t>(channels))
         refuse(fmt::format("{} with channels={}: this communicator was made with {}", name_of(problem.collective), wanted, channels));
+    if (const auto reason = lacks_direct_copies(config, transport.direct_refusal()))
+        refuse(fmt::format("{} with protocol={}: {}; use staged", name_of(problem.collective), *config.get("protocol"), *reason));
 }
 
 // std::less gives a total order of unrelated pointers.
@@ -84,14 +87,15 @@ Problem Communicator::State::complete(Problem problem) const {
 }
 
 CachedCall Communicator::State::make_call(const Problem& problem, const core::Config& config, std::uint32_t number, const Choice& choice) {
-    check_problem(problem, config, transport->channels());
+    check_problem(problem, config, *transport);
     CachedCall call;
     call.config = config.text();
     call.text = text_of_call(problem, call.config);
     const std::string identified = fmt::format("{} {}", facts.identity, call.text);
     call.digest = core::digest64(std::as_bytes(std::span(identified)));
     const Schedule schedule = generate(problem, config, transport->rank());
-    call.plan = std::make_shared<const Plan>(compile(problem, schedule, compile_options(config, transport->fragment_bytes())));
+    const ScheduleOf schedule_of = [&](Rank peer) { return generate(problem, config, peer); };
+    call.plan = std::make_shared<const Plan>(compile(problem, schedule, compile_options(config, transport->fragment_bytes()), schedule_of));
     set_buffer_sizes(call, problem, transport->rank());
     call.totals = &cache.totals(key_of_call(problem, number), problem, choice);
     return call;

@@ -100,6 +100,7 @@ void Executor::State::check_plan(const Plan& plan) const {
     if (plan.options.inline_bytes > Transport::inline_limit) {
         refuse(fmt::format("it sends {} bytes inline; the limit is {}", plan.options.inline_bytes, Transport::inline_limit));
     }
+    if (plan.direct && transport.direct() == nullptr) refuse(transport.direct_refusal() + "; use protocol=staged");
 }
 
 Executor::Executor(Transport& transport, ExecutorOptions options) : state_(std::make_unique<State>(transport, std::move(options))) {}

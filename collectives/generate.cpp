@@ -100,7 +100,7 @@ Reason reject_word(const core::Config& config, std::string_view axis, std::span<
 }
 
 Reason reject_protocol(const Problem& problem, const core::Config& config, const Algorithm& algorithm) {
-    static const std::vector<std::string> protocols = {"staged", "inline"};
+    static const std::vector<std::string> protocols = {"staged", "inline", "cma_get", "cma_put", "mixed"};
     static const std::vector<std::string> stores = {"cached", "streaming"};
     if (Reason reason = reject_word(config, "protocol", protocols)) return reason;
     if (Reason reason = reject_word(config, "staging_stores", stores)) return reason;

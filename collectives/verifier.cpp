@@ -12,6 +12,7 @@ struct Verifier::State {
     verify::ProgramSet set;
     verify::Matching matching;
     verify::Overwrites overwrites;
+    verify::DirectMessages direct;
     verify::ChannelConflicts conflicts;
     verify::Trees trees;
     verify::Walk walk;
@@ -21,6 +22,7 @@ struct Verifier::State {
     // is found with the overwrites.
     verify::Refutation check() {
         if (verify::Refutation refutation = matching.check(set)) return refutation;
+        if (verify::Refutation refutation = direct.check(set)) return refutation;
         if (verify::Refutation refutation = conflicts.check(set)) return refutation;
         if (verify::Refutation refutation = overwrites.check(set)) return refutation;
         if (verify::Refutation refutation = walk.run(set, trees)) return refutation;

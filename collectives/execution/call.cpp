@@ -9,7 +9,7 @@
 
 namespace attune::collectives {
 
-Call::Call(Transport& transport, std::uint8_t slot) : transport_(transport), sends_(transport) {
+Call::Call(Transport& transport, std::uint8_t slot) : transport_(transport), sends_(transport), direct_(transport.direct()) {
     frame_.slot = slot;
 }
 
@@ -19,6 +19,8 @@ void Call::start(CallArguments arguments, const CallRecord& record) {
         sends_.prepare(plan);
         if (pointers_.size() < plan.sources.size()) pointers_.resize(plan.sources.size());
         if (scratch_.size() < plan.scratch_bytes) scratch_ = core::Buffer(plan.scratch_bytes);
+        const std::uint64_t bounce_bytes = plan.bounce_bytes * static_cast<std::uint64_t>(plan.channels);
+        if (bounce_.size() < bounce_bytes) bounce_ = core::Buffer(bounce_bytes);
         kernel_ = fold_kernel(plan.problem.dtype, plan.problem.op);
         element_bytes_ = core::size_of(plan.problem.dtype);
         plan_ = std::move(arguments.plan);
@@ -26,18 +28,20 @@ void Call::start(CallArguments arguments, const CallRecord& record) {
     frame_.plan = plan_.get();
     // Out of place, `input` is never a destination, so the cast is never written through.
     frame_.memory = {static_cast<std::byte*>(const_cast<void*>(arguments.input)), static_cast<std::byte*>(arguments.output), scratch_.data()};
+    frame_.call = record.call;
     frame_.digest = record.digest;
     // With more ranks than CPUs the reader often runs on the writer's own CPU: streaming never helped there and cost up to 1.7x.
     frame_.streaming = plan.options.streaming_stores && !transport_.oversubscribed();
     for (std::size_t channel = 0; channel < programs_.size(); ++channel) {
-        programs_[channel] = {plan.channel_begin[channel], plan.channel_begin[channel + 1], 0, 0, 0};
+        programs_[channel] = {plan.channel_begin[channel], plan.channel_begin[channel + 1], 0, 0, 0, false};
     }
     record_ = record;
     active_ = true;
+    if (!plan.posts.empty()) post_buffers();
 }
 
 bool Call::advance() noexcept {
-    if (mismatch_ >= 0) return false;
+    if (mismatch_ >= 0 || loss().peer >= 0) return false;
     bool moved = !sends_.idle() && sends_.push(frame_);
     bool finished = true;
     for (int channel = 0; channel < frame_.plan->channels; ++channel) {
@@ -59,7 +63,7 @@ std::uint32_t Call::position() const noexcept {
     return frame_.plan->channel_begin.back();
 }
 
-// Until the program waits, or one piece of a staged message is done: then queued sends and other channels have their turn.
+// Until the program waits, or one piece of a long message is done: then queued sends and other channels have their turn.
 bool Call::run(Program& program) noexcept {
     bool moved = false;
     while (program.next != program.end) {
@@ -76,13 +80,14 @@ bool Call::run(Program& program) noexcept {
             program.offset = 0;
             program.hazard = 0;
         }
-        if (operation.protocol == Protocol::staged) return true;
+        if (operation.protocol != Protocol::inline_message) return true;
     }
     return moved;
 }
 
 bool Call::fold_piece(Program& program, const Operation& operation) noexcept {
     if (!hazards_over(program, operation)) return false;
+    if (is_direct(operation.protocol)) return direct_piece(program, operation);
     const bool whole = operation.protocol == Protocol::inline_message;
     const std::uint64_t length = whole ? operation.length : std::min(operation.length - program.offset, frame_.plan->options.fragment_bytes);
     if (!gather_sources(program, operation, length)) return false;
@@ -111,14 +116,17 @@ bool Call::gather_sources(Program& program, const Operation& operation, std::uin
         Incoming incoming;
         const Lane lane{source.peer, frame_.slot, operation.channel};
         if (!transport_.peek(lane, length, operation.protocol == Protocol::inline_message, incoming)) return false;
-        if (incoming.digest != frame_.digest) {
-            mismatch_ = source.peer;
-            mismatch_digest_ = incoming.digest;
-            return false;
-        }
+        if (!agrees(incoming, source.peer)) return false;
         pointers_[index] = incoming.payload;
     }
     return true;
+}
+
+bool Call::agrees(const Incoming& incoming, Rank peer) noexcept {
+    if (incoming.digest == frame_.digest) return true;
+    mismatch_ = peer;
+    mismatch_digest_ = incoming.digest;
+    return false;
 }
 
 void Call::combine(const Operation& operation, std::uint64_t offset, std::uint64_t length) noexcept {

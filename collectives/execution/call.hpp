@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace attune::collectives {
@@ -34,6 +35,8 @@ public:
     // The peer whose message carried another call's digest, or -1.
     Rank mismatch() const noexcept { return mismatch_; }
     std::uint64_t mismatch_digest() const noexcept { return mismatch_digest_; }  // of that message
+    // The peer whose memory could not be reached, or none: after that nothing moves either.
+    const Loss& loss() const noexcept { return sends_.loss().peer >= 0 ? sends_.loss() : loss_; }
     // Operation the first unfinished channel is at, for messages.
     std::uint32_t position() const noexcept;
     // Peers that this call waits for; a peer may come more than once.
@@ -56,12 +59,20 @@ private:
         std::uint32_t hazard = 0;
         std::uint32_t ready = 0;
         std::uint64_t offset = 0;
+        bool sharing = false;  // the message of a mixed fold is open to its sender
     };
 
     bool run(Program& program) noexcept;
     bool fold_piece(Program& program, const Operation& operation) noexcept;
     bool hazards_over(Program& program, const Operation& operation) noexcept;
     bool gather_sources(Program& program, const Operation& operation, std::uint64_t length) noexcept;
+    bool agrees(const Incoming& incoming, Rank peer) noexcept;
+    bool reads(Rank peer, std::uint64_t address, std::span<std::byte> into) noexcept;
+    void post_buffers() noexcept;
+    bool direct_piece(Program& program, const Operation& operation) noexcept;
+    bool take_message(Program& program, const Operation& operation) noexcept;
+    bool take_shared(Program& program, const Operation& operation, const Descriptor& descriptor) noexcept;
+    bool bounce_messages(Program& program, const Operation& operation, std::uint64_t length) noexcept;
     void combine(const Operation& operation, std::uint64_t offset, std::uint64_t length) noexcept;
     void release_sources(const Operation& operation) noexcept;
 
@@ -74,6 +85,9 @@ private:
     std::array<Program, max_channels> programs_{};
     std::vector<const void*> pointers_;  // by source of the plan: where the current piece lies
     core::Buffer scratch_;
+    core::Buffer bounce_;  // pieces of messages that are folded, channel after channel
+    DirectAccess* direct_;
+    Loss loss_;
     CallRecord record_;
     Rank mismatch_ = -1;
     std::uint64_t mismatch_digest_ = 0;

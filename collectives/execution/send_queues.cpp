@@ -28,7 +28,7 @@ std::span<const Rank> peers_of(const Plan& plan, const Operation& operation) noe
 
 }  // namespace
 
-SendQueues::SendQueues(Transport& transport) : transport_(transport) {
+SendQueues::SendQueues(Transport& transport) : transport_(transport), direct_(transport.direct()) {
     queues_.resize(static_cast<std::size_t>(transport.size()) * static_cast<std::size_t>(transport.channels()));
     active_.reserve(queues_.size());
 }
@@ -40,7 +40,9 @@ void SendQueues::prepare(const Plan& plan) {
 
 void SendQueues::send(const Frame& frame, std::uint32_t operation) noexcept {
     const Operation& what = frame.plan->operations[operation];
-    if (what.peer_count > 1 && what.protocol == Protocol::staged) {
+    if (is_direct(what.protocol)) {
+        send_direct(frame, operation);
+    } else if (what.peer_count > 1 && what.protocol == Protocol::staged) {
         send_together(frame, operation);
     } else {
         send_to_each(frame, operation);
@@ -78,16 +80,17 @@ void SendQueues::enqueue(const Frame& frame, std::uint32_t entry, const Entry& w
     const std::size_t index = queue_of(frame.plan->operations[what.operation].channel, frame.plan->peers[entry]);
     Queue& queue = queues_[index];
     entries_[entry] = what;
-    if (queue.head == none) {
-        queue.head = entry;
-    } else {
-        entries_[queue.tail].next = entry;
-    }
-    queue.tail = entry;
+    append(queue.head, queue.tail, entry);
     ++states_[what.operation].peers_left;
     ++waiting_;
     if (!queue.listed) active_.push_back(static_cast<std::uint32_t>(index));  // never more than reserved: one place per queue
     queue.listed = true;
+}
+
+void SendQueues::append(std::uint32_t& head, std::uint32_t& tail, std::uint32_t entry) noexcept {
+    entries_[entry].next = none;
+    (head == none ? head : entries_[tail].next) = entry;
+    tail = entry;
 }
 
 void SendQueues::pop(Queue& queue) noexcept {
@@ -102,8 +105,9 @@ bool SendQueues::push(const Frame& frame) noexcept {
     bool moved = false;
     for (std::size_t place = 0; place < active_.size();) {
         Queue& queue = queues_[active_[place]];
+        moved |= queue.awaiting != none && settle(frame, queue);
         moved |= push_queue(frame, queue);
-        if (queue.head != none) {
+        if (!queue.empty()) {
             ++place;
             continue;
         }
@@ -119,12 +123,25 @@ bool SendQueues::push_queue(const Frame& frame, Queue& queue) noexcept {
     while (queue.head != none) {
         const std::uint32_t head = queue.head;
         const std::uint32_t operation = entries_[head].operation;
-        const bool pushed = states_[operation].together ? push_together(frame, operation) : push_alone(frame, queue);
-        if (!pushed) return moved;
+        if (!push_one(frame, queue, operation)) return moved;
         moved = true;
         if (queue.head == head) return true;  // a part of a long message: others have their turn
     }
     return moved;
+}
+
+bool SendQueues::push_one(const Frame& frame, Queue& queue, std::uint32_t operation) noexcept {
+    switch (frame.plan->operations[operation].protocol) {
+        case Protocol::inline_message:
+        case Protocol::staged:
+            return states_[operation].together ? push_together(frame, operation) : push_alone(frame, queue);
+        case Protocol::cma_get:
+        case Protocol::mixed:
+            return push_descriptor(frame, queue);
+        case Protocol::cma_put:
+            return push_put(frame, queue);
+    }
+    return false;
 }
 
 bool SendQueues::push_alone(const Frame& frame, Queue& queue) noexcept {

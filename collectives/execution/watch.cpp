@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <string_view>
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::uint64_t bare_passes = 200, spin_passes = 3000;
 constexpr std::uint64_t passes_per_clock_read = 8;
 constexpr std::int64_t first_inspection_ns = 2'000'000, inspection_ns = 50'000'000;
+constexpr std::int64_t unreachable_after_ns = 500'000'000;  // a rank that died is known to be dead before that
 constexpr std::int64_t sleep_after_ns = 20'000'000;
 constexpr timespec sleep_time{0, 50'000};
 
@@ -69,6 +71,7 @@ void Watch::inspect(std::span<const Call> calls, std::int64_t now) {
     check_records(calls);
     check_dead(calls);
     const std::int64_t waited = now - waiting_since_;
+    if (waited >= unreachable_after_ns) check_reachable(calls);
     if (waited >= options_.late_report_ns) report_late(calls, waited);
     if (options_.timeout_ns == 0 || waited < options_.timeout_ns) return;
     const Call* const call = oldest(calls);
@@ -130,6 +133,14 @@ void Watch::check_dead(std::span<const Call> calls) {
         }
     }
     suspects_ = std::move(dead);
+}
+
+void Watch::check_reachable(std::span<const Call> calls) {
+    for (const Call& call : calls) {
+        if (!call.active() || call.loss().peer < 0) continue;
+        fail(fmt::format("rank {} cannot reach the memory of rank {} in {}: {}; the buffers of a call must stay mapped until it is done", transport_.rank(),
+                         call.loss().peer, name_call(call.record()), std::strerror(call.loss().error)));
+    }
 }
 
 void Watch::report_late(std::span<const Call> calls, std::int64_t waited_ns) {

@@ -29,6 +29,7 @@ private:
     void check_abort() const;
     void check_records(std::span<const Call> calls);
     void check_dead(std::span<const Call> calls);
+    void check_reachable(std::span<const Call> calls);
     void report_late(std::span<const Call> calls, std::int64_t waited_ns);
     [[noreturn]] void fail(const std::string& reason);
 

@@ -17,7 +17,7 @@ struct Lane;
 // What an inline message says of bytes that stay with the sender until they are acknowledged (cma_get, mixed).
 struct Descriptor {
     std::uint64_t address = 0;
-    std::uint64_t length = 0;
+    std::uint64_t number = 0;  // of the message on its lane, from 1
 };
 
 // Zero at first. `call`, `digest` and `memory` are the receiver's: its buffers of that call, written once per call before `call`. The rest serves the one

@@ -43,7 +43,20 @@ private:
 
     std::vector<std::uint32_t> begin_, end_, send_;  // slices that sends of the program so far read
     std::vector<std::uint32_t> found_;               // places in the three above
-    std::vector<std::uint32_t> waited_;              // per peer: 1 + the latest send to it that was waited for; earlier ones are over, too
+    // Per peer: 1 + the latest send to it that was waited for; earlier ones are over, too. Those that are over only when acknowledged have a number
+    // of their own: a later message may be out while they are not.
+    std::vector<std::uint32_t> waited_, acknowledged_;
+};
+
+// The messages of plans that pass no staging: both ends agree on the protocol; a put lands in the slice of its fold, whose lane is posted, and which nothing
+// touches from call start on, except one send of it to that same peer that the peer reads before it puts. (That a get and a mixed message is over when
+// it is acknowledged is the rendezvous of the walk.)
+class DirectMessages {
+public:
+    Refutation check(const ProgramSet& set) const;
+
+private:
+    static Refutation check_put(const ProgramSet& set, const Action& fold, const Message& message);
 };
 
 // Channels run in any order: no element may be written on one and touched on another.

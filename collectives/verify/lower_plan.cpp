@@ -32,6 +32,7 @@ Refutation check_frame(const Problem& problem, const Plan& plan, const Plan& fir
     if (!(plan.problem == problem)) return fmt::format("the plan of rank {} is for another problem", rank);
     if (plan.options.inline_bytes != first.options.inline_bytes || plan.options.fragment_bytes != first.options.fragment_bytes)
         return fmt::format("the plan of rank {} has other inline or fragment sizes than rank 0", rank);
+    if (plan.options.protocol != first.options.protocol) return fmt::format("the plan of rank {} has another protocol than rank 0", rank);
     if (plan.channels < 1 || plan.channels > max_channels) return fmt::format("the plan of rank {} has {} channels", rank, plan.channels);
     if (plan.channel_begin[0] != 0 || plan.channel_begin[static_cast<std::size_t>(plan.channels)] != plan.operations.size() ||
         plan.channel_begin.back() != plan.operations.size() || !std::ranges::is_sorted(plan.channel_begin))
@@ -74,12 +75,14 @@ private:
         return {};
     }
 
-    std::uint32_t address_of(Memory memory, std::uint64_t offset, std::uint64_t length) const {
+    std::uint32_t address_of(Memory memory, std::uint64_t offset, std::uint64_t length) const { return address_in(*layout_, memory, offset, length); }
+
+    std::uint32_t address_in(const Layout& layout, Memory memory, std::uint64_t offset, std::uint64_t length) const {
         const auto index = static_cast<std::size_t>(memory);
-        if (index >= layout_->size.size() || offset % size_ != 0 || length % size_ != 0) return none;
-        const std::uint64_t size = layout_->size[index] * size_;
+        if (index >= layout.size.size() || offset % size_ != 0 || length % size_ != 0) return none;
+        const std::uint64_t size = layout.size[index] * size_;
         if (offset > size || length > size - offset) return none;
-        return static_cast<std::uint32_t>(layout_->base[index] + offset / size_);
+        return static_cast<std::uint32_t>(layout.base[index] + offset / size_);
     }
 
     Refutation lower_operation(int channel, std::uint32_t index) {
@@ -89,9 +92,9 @@ private:
         const std::uint32_t address = address_of(operation.memory, operation.offset, operation.length);
         if (address == none) return wrong(index, "has a slice outside its buffer or off its elements");
         if (!is_send && operation.memory == Memory::input && !set_.problem.in_place) return wrong(index, "writes the input of a call that is not in place");
-        const Protocol agreed = operation.length <= plan_->options.inline_bytes ? Protocol::inline_message : Protocol::staged;
-        if (operation.protocol != agreed) return wrong(index, "has another protocol than its length says");
+        if (!may_have(operation, operation.protocol)) return wrong(index, "has another protocol than its length says");
         Action action;
+        action.protocol = operation.protocol;
         action.is_send = is_send;
         action.scale = operation.scale;
         action.program = set_.program_of(plan_->rank, channel);
@@ -101,7 +104,43 @@ private:
         action.count = is_send ? operation.peer_count : operation.source_count;
         action.origin = index;
         set_.actions.push_back(action);
-        return is_send ? add_peers(index, operation) : add_sources(index, operation);
+        if (Refutation refutation = is_send ? add_peers(index, operation) : add_sources(index, operation)) return refutation;
+        return is_direct(operation.protocol) ? check_direct(index, operation) : Refutation{};
+    }
+
+    bool takes_messages(const Operation& operation) const {
+        for (std::uint32_t i = operation.first_source; i < operation.first_source + operation.source_count && i < plan_->sources.size(); ++i) {
+            if (plan_->sources[i].message) return true;
+        }
+        return false;
+    }
+
+    // Length and config decide, but for what the receiver's schedule makes a put: both ends must agree on that later.
+    bool may_have(const Operation& operation, Protocol protocol) const {
+        const CompileOptions& options = plan_->options;
+        if (operation.length <= options.inline_bytes) return protocol == Protocol::inline_message;
+        const bool local = operation.kind == OperationKind::fold && !takes_messages(operation);
+        if (local || !is_direct(options.protocol)) return protocol == Protocol::staged;
+        return protocol == options.protocol || (options.protocol == Protocol::cma_put && protocol == Protocol::cma_get);
+    }
+
+    Refutation check_direct(std::uint32_t index, const Operation& operation) {
+        if (!plan_->direct) return wrong(index, "goes straight in a plan that denies it");
+        if (operation.kind == OperationKind::send) {
+            if (operation.peer_count != 1) return wrong(index, "goes straight to several peers");
+            if (operation.protocol != Protocol::cma_put) return {};
+            if (operation.first_peer >= plan_->remotes.size()) return wrong(index, "is put nowhere");
+            const RemoteSlice& slice = plan_->remotes[operation.first_peer];
+            const Layout& there = set_.layouts[static_cast<std::size_t>(plan_->peers[operation.first_peer])];
+            set_.actions.back().remote = address_in(there, slice.memory, slice.offset, operation.length);
+            return {};
+        }
+        if (operation.source_count < 2) return {};
+        std::uint64_t messages = 0;
+        for (std::uint32_t i = operation.first_source; i < operation.first_source + operation.source_count; ++i)
+            messages += plan_->sources[i].message ? 1 : 0;
+        const bool fits = plan_->piece_bytes > 0 && plan_->piece_bytes % cut_unit == 0 && messages * plan_->piece_bytes <= plan_->bounce_bytes;
+        return fits ? Refutation{} : wrong(index, "has no room for the pieces of its messages");
     }
 
     Refutation add_peers(std::uint32_t index, const Operation& operation) {
@@ -151,6 +190,8 @@ private:
         action.hazard_count = operation.hazard_count;
         return {};
     }
+
+    static constexpr std::uint64_t cut_unit = 8;  // pieces end between elements of any type
 
     ProgramSet& set_;
     const Plan* plan_ = nullptr;

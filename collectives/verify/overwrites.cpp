@@ -6,6 +6,14 @@
 
 namespace attune::collectives::verify {
 
+namespace {
+
+bool needs_acknowledgement(const Action& send) {
+    return send.protocol == Protocol::cma_get || send.protocol == Protocol::mixed;
+}
+
+}  // namespace
+
 void Overwrites::find_overlaps(const Action& fold) {
     const std::uint32_t begin = fold.address;
     const std::uint32_t end = fold.address + fold.length;
@@ -24,8 +32,9 @@ void Overwrites::note_listed(const ProgramSet& set, const Action& fold) {
         const std::uint32_t send = set.hazards[i];
         const Action& action = set.actions[send];
         for (std::uint32_t message = action.first; message < action.first + action.count; ++message) {
-            std::uint32_t& waited = waited_[static_cast<std::size_t>(set.messages[message].peer)];
-            waited = std::max(waited, send + 1);
+            const auto peer = static_cast<std::size_t>(set.messages[message].peer);
+            waited_[peer] = std::max(waited_[peer], send + 1);
+            if (needs_acknowledgement(action)) acknowledged_[peer] = std::max(acknowledged_[peer], send + 1);
         }
     }
 }
@@ -33,7 +42,8 @@ void Overwrites::note_listed(const ProgramSet& set, const Action& fold) {
 bool Overwrites::waited_for(const ProgramSet& set, std::uint32_t send) const {
     const Action& action = set.actions[send];
     for (std::uint32_t message = action.first; message < action.first + action.count; ++message) {
-        if (waited_[static_cast<std::size_t>(set.messages[message].peer)] <= send) return false;
+        const std::vector<std::uint32_t>& over = needs_acknowledgement(action) ? acknowledged_ : waited_;
+        if (over[static_cast<std::size_t>(set.messages[message].peer)] <= send) return false;
     }
     return true;
 }
@@ -98,6 +108,7 @@ Refutation Overwrites::check_fold(ProgramSet& set, std::uint32_t index) {
 Refutation Overwrites::check(ProgramSet& set) {
     // Action numbers grow from program to program, so what an earlier program waited for is below every send of a later one.
     waited_.assign(static_cast<std::size_t>(set.problem.ranks), 0);
+    acknowledged_ = waited_;
     for (std::uint32_t program = 0; program < set.programs(); ++program) {
         begin_.clear();
         end_.clear();

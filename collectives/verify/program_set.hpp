@@ -22,13 +22,15 @@ inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
 struct Action {
     bool is_send = false;
-    bool scale = false;         // fold
-    std::uint32_t program = 0;  // rank * channels + channel
-    std::uint32_t address = 0;  // slice sent, or destination of the fold
+    bool scale = false;                    // fold
+    Protocol protocol = Protocol::staged;  // of its messages; schedules have no other
+    std::uint32_t program = 0;             // rank * channels + channel
+    std::uint32_t address = 0;             // slice sent, or destination of the fold
     std::uint32_t length = 0;
     std::uint32_t first = 0, count = 0;  // send: messages, one per peer; fold: sources
     std::uint32_t first_hazard = 0, hazard_count = 0;
     std::uint32_t origin = 0;  // index of its first step, or of its operation
+    std::uint32_t remote = 0;  // send that is put: address at its receiver
 
     bool overlaps(const Action& other) const noexcept { return address < other.address + other.length && other.address < address + length; }
     bool same_slice(const Action& other) const noexcept { return address == other.address && length == other.length; }

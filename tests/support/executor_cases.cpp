@@ -119,7 +119,8 @@ std::string run_cases(Transport& transport, std::span<const ExecutorCase> cases,
     for (const ExecutorCase& test : cases) {
         if (flights.size() == static_cast<std::size_t>(options.in_flight)) finish_oldest();
         Flight& flight = flights.emplace_back(Flight{&test, test.before[rank], {}});
-        const auto plan = std::make_shared<const Plan>(compile(test.problem, test.schedules[rank], options.compile));
+        const auto schedule_of = [&](Rank peer) { return test.schedules[static_cast<std::size_t>(peer)]; };
+        const auto plan = std::make_shared<const Plan>(compile(test.problem, test.schedules[rank], options.compile, schedule_of));
         const void* const input = test.problem.in_place ? flight.buffers.output.data() : flight.buffers.input.data();
         options.between();
         flight.ticket = executor.start(plan, input, flight.buffers.output.data(), std::hash<std::string>{}(test.name), test.name);
