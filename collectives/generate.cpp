@@ -41,6 +41,9 @@ Reason reject_problem(const Problem& problem) {
     if (problem.ranks < 1) return fmt::format("{} ranks; at least 1 is needed", problem.ranks);
     if (is_rooted(problem.collective) && (problem.root < 0 || problem.root >= problem.ranks))
         return fmt::format("root {} of {} ranks; roots are 0 to {}", problem.root, problem.ranks, problem.ranks - 1);
+    if (reduces(problem.collective)) {
+        if (Reason reason = core::unsupported(problem.dtype, problem.op)) return reason;
+    }
     if (problem.collective == Collective::barrier && problem.count != 0) return fmt::format("count {} for barrier; it moves no elements, use 0", problem.count);
     constexpr std::uint64_t limit = std::uint64_t{1} << 56;
     if (problem.count > limit / core::size_of(problem.dtype) / static_cast<std::uint64_t>(problem.ranks))

@@ -44,7 +44,7 @@ struct Operation {
     Protocol protocol = Protocol::staged;  // send; for folds: of its messages
     std::uint8_t channel = 0;
     Memory memory = Memory::output;                    // slice sent, or destination of the fold
-    bool scale = false;                                // fold: multiply by 1/ranks before the store
+    bool scale = false;                                // fold: divide by the number of ranks before rounding and the store
     std::uint64_t offset = 0;                          // bytes
     std::uint64_t length = 0;                          // bytes
     std::uint32_t first_source = 0, source_count = 0;  // into Plan::sources (fold)

@@ -17,7 +17,7 @@ enum class StepKind : std::uint8_t {
     recv,    // next message of peer -> destination slice (or, joined, one more source of the fold)
     reduce,  // joined only: a local source slice, or the destination itself when source == destination
     copy,    // local source slice -> destination slice
-    scale,   // last of a fold, or alone: destination *= 1/ranks (avg), once, at the owner
+    scale,   // last of a fold, or alone: destination /= ranks (avg), once, at the owner
 };
 
 enum class BufferId : std::uint8_t { input, output, scratch };

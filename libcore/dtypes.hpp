@@ -1,4 +1,4 @@
-// Element types and reduction operators by name.
+// Element types by name.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,15 @@
 
 namespace attune::core {
 
-enum class DType : std::uint8_t { float32, float64, int32, int64 };
+// The values are part of the C interface and of stored tables: new types come last.
+enum class DType : std::uint8_t { float32, float64, int32, int64, int8, int16, uint8, uint16, uint32, uint64, float16, bfloat16 };
 
 std::size_t size_of(DType dtype) noexcept;  // bytes of one element
 std::string_view name_of(DType dtype) noexcept;
-// Accepts the names and the aliases float, double, int. Throws Error(usage) naming the nearest.
+// Accepts the names and the aliases float, double, half, int, char and so on. Throws Error(usage) naming the nearest.
 DType parse_dtype(std::string_view text);
 std::span<const DType> all_dtypes() noexcept;
 bool is_floating(DType dtype) noexcept;
+bool is_signed(DType dtype) noexcept;  // floats are
 
 }  // namespace attune::core

@@ -1,6 +1,5 @@
 #include "collectives/execution/call.hpp"
 
-#include "collectives/kernels/scale.hpp"
 #include "libcore/dtypes.hpp"
 
 #include <algorithm>
@@ -22,6 +21,7 @@ void Call::start(CallArguments arguments, const CallRecord& record) {
         const std::uint64_t bounce_bytes = plan.bounce_bytes * static_cast<std::uint64_t>(plan.channels);
         if (bounce_.size() < bounce_bytes) bounce_ = core::Buffer(bounce_bytes);
         kernel_ = fold_kernel(plan.problem.dtype, plan.problem.op);
+        average_ = average_kernel(plan.problem.dtype);
         element_bytes_ = core::size_of(plan.problem.dtype);
         plan_ = std::move(arguments.plan);
     }
@@ -133,14 +133,15 @@ void Call::combine(const Operation& operation, std::uint64_t offset, std::uint64
     std::byte* const destination = frame_.at(operation.memory, operation.offset + offset);
     const void* const* const sources = &pointers_[operation.first_source];
     const CompileOptions& options = frame_.plan->options;
-    if (operation.source_count > 1) {
+    if (operation.scale) {
+        average_(destination, {sources, operation.source_count, frame_.plan->problem.ranks}, length / element_bytes_);
+    } else if (operation.source_count > 1) {
         kernel_(destination, sources, operation.source_count, length / element_bytes_);
     } else if (options.nontemporal_bytes != 0 && operation.length >= options.nontemporal_bytes && destination != sources[0]) {
         copy_streaming(destination, sources[0], length);
     } else if (destination != sources[0]) {
         std::memcpy(destination, sources[0], length);
     }
-    if (operation.scale) scale_elements(frame_.plan->problem.dtype, destination, length / element_bytes_, 1.0 / frame_.plan->problem.ranks);
 }
 
 void Call::release_sources(const Operation& operation) noexcept {

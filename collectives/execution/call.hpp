@@ -81,6 +81,7 @@ private:
     SendQueues sends_;
     std::shared_ptr<const Plan> plan_;
     FoldKernel kernel_ = nullptr;
+    AverageKernel average_ = nullptr;
     std::size_t element_bytes_ = 1;
     std::array<Program, max_channels> programs_{};
     std::vector<const void*> pointers_;  // by source of the plan: where the current piece lies

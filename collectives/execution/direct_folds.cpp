@@ -1,7 +1,6 @@
 // The folds whose messages pass no staging: one message goes straight to its place, several are read piece by piece beside each other.
 #include "collectives/execution/call.hpp"
 #include "collectives/execution/sharing.hpp"
-#include "collectives/kernels/scale.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -39,8 +38,9 @@ bool Call::direct_piece(Program& program, const Operation& operation) noexcept {
     if (operation.source_count == 1) {
         if (!take_message(program, operation)) return false;
         if (program.offset != operation.length) return true;
-        std::byte* const destination = frame_.at(operation.memory, operation.offset);
-        if (operation.scale) scale_elements(frame_.plan->problem.dtype, destination, operation.length / element_bytes_, 1.0 / frame_.plan->problem.ranks);
+        void* const place = frame_.at(operation.memory, operation.offset);
+        const void* const source = place;
+        if (operation.scale) average_(place, {&source, 1, frame_.plan->problem.ranks}, operation.length / element_bytes_);
         release_sources(operation);
         return true;
     }

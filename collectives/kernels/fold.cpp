@@ -3,11 +3,11 @@
 #include "collectives/kernels/fold_table.hpp"
 
 #include <array>
-#include <cstdint>
-#include <cstring>
 #include <string_view>
 
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace attune::collectives {
 
@@ -15,71 +15,79 @@ namespace {
 
 struct InstructionSet {
     std::string_view name;
-    const FoldTable& (*kernels)() noexcept;
+    const FoldTable& (*integers)() noexcept;
+    const FoldTable& (*floats)() noexcept;
     bool (*supported)() noexcept;
+
+    const FoldRow& row(core::DType dtype) const noexcept { return (core::is_floating(dtype) ? floats() : integers())[static_cast<std::size_t>(dtype)]; }
 };
 
+bool always() noexcept {
+    return true;
+}
+
+#if defined(__x86_64__)
 bool has_avx512() noexcept {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
+// F16C has no name in older compilers. Its registers are those of AVX, whose support by the operating system "avx2" tells.
+bool has_avx2() noexcept {
+    unsigned int a = 0, b = 0, c = 0, d = 0;
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 // Best first.
 constexpr std::array instruction_sets = {
-    InstructionSet{"avx512", fold_table_avx512, has_avx512},
-    InstructionSet{"avx2", fold_table_avx2, [](void) noexcept -> bool { return __builtin_cpu_supports("avx2"); }},
-    InstructionSet{"generic", fold_table_generic, [](void) noexcept -> bool { return true; }},
+#if defined(__x86_64__)
+    InstructionSet{"avx512", integer_folds_avx512, float_folds_avx512, has_avx512},
+    InstructionSet{"avx2", integer_folds_avx2, float_folds_avx2, has_avx2},
+#endif
+    InstructionSet{"generic", integer_folds_generic, float_folds_generic, always},
 };
 
-const InstructionSet& best() noexcept {
+const InstructionSet& find_best() noexcept {
     for (const InstructionSet& set : instruction_sets) {
         if (set.supported()) return set;
     }
     return instruction_sets.back();
 }
 
-FoldKernel kernel_in(const FoldTable& kernels, core::DType dtype, core::Op op) noexcept {
-    return kernels[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(op)];
+const InstructionSet& best() noexcept {
+    static const InstructionSet& set = find_best();
+    return set;
+}
+
+const InstructionSet* find(std::string_view name) noexcept {
+    for (const InstructionSet& set : instruction_sets) {
+        if (set.name == name && set.supported()) return &set;
+    }
+    return nullptr;
 }
 
 }  // namespace
 
 FoldKernel fold_kernel(core::DType dtype, core::Op op) noexcept {
-    static const FoldTable& kernels = best().kernels();
-    return kernel_in(kernels, dtype, op);
+    return best().row(dtype).folds[static_cast<std::size_t>(op)];
+}
+
+AverageKernel average_kernel(core::DType dtype) noexcept {
+    return best().row(dtype).average;
 }
 
 FoldKernel fold_kernel_for(std::string_view instruction_set, core::DType dtype, core::Op op) noexcept {
-    for (const InstructionSet& set : instruction_sets) {
-        if (set.name == instruction_set && set.supported()) return kernel_in(set.kernels(), dtype, op);
-    }
-    return nullptr;
+    const InstructionSet* const set = find(instruction_set);
+    return set == nullptr ? nullptr : set->row(dtype).folds[static_cast<std::size_t>(op)];
+}
+
+AverageKernel average_kernel_for(std::string_view instruction_set, core::DType dtype) noexcept {
+    const InstructionSet* const set = find(instruction_set);
+    return set == nullptr ? nullptr : set->row(dtype).average;
 }
 
 std::string_view kernel_instruction_set() noexcept {
     return best().name;
-}
-
-void copy_streaming(void* destination, const void* source, std::size_t bytes) noexcept {
-    auto* to = static_cast<std::byte*>(destination);
-    const auto* from = static_cast<const std::byte*>(source);
-    constexpr std::size_t line = 64;
-    const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(to) % line;
-    const std::size_t head = misaligned == 0 ? 0 : line - misaligned;
-    if (bytes < head + line) {
-        if (bytes != 0) std::memcpy(to, from, bytes);
-        return;
-    }
-    if (head != 0) std::memcpy(to, from, head);
-    std::size_t at = head;
-    // Whole lines only: a partly written combining buffer costs a read of memory.
-    for (; at + line <= bytes; at += line) {
-        for (std::size_t part = 0; part < line; part += sizeof(__m128i)) {
-            const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + part));
-            _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + part), value);
-        }
-    }
-    if (at < bytes) std::memcpy(to + at, from + at, bytes - at);
-    _mm_sfence();
 }
 
 }  // namespace attune::collectives

@@ -1,4 +1,4 @@
-// One set of fold kernels per instruction set, each compiled in a file of its own with its own compiler flags.
+// The kernels of one instruction set: two families, each compiled in a file of its own with its own compiler flags.
 #pragma once
 
 #include "collectives/kernels/fold.hpp"
@@ -7,12 +7,20 @@
 
 namespace attune::collectives {
 
-inline constexpr std::size_t kernel_dtypes = 4, kernel_ops = 4;
-// Indexed by dtype and op.
-using FoldTable = std::array<std::array<FoldKernel, kernel_ops>, kernel_dtypes>;
+inline constexpr std::size_t kernel_dtypes = 12, kernel_ops = 8;
 
-const FoldTable& fold_table_generic() noexcept;
-const FoldTable& fold_table_avx2() noexcept;    // call its kernels only where the CPU has AVX2
-const FoldTable& fold_table_avx512() noexcept;  // F, DQ, BW, VL
+struct FoldRow {
+    std::array<FoldKernel, kernel_ops> folds{};  // by op; null where the type has no such operator
+    AverageKernel average = nullptr;             // floating types
+};
+using FoldTable = std::array<FoldRow, kernel_dtypes>;  // by dtype; a family's table has the rows of its types only
+
+// Call the kernels of the last two only where the CPU has AVX2 and F16C, and AVX-512 F, DQ, BW, VL.
+const FoldTable& integer_folds_generic() noexcept;
+const FoldTable& integer_folds_avx2() noexcept;
+const FoldTable& integer_folds_avx512() noexcept;
+const FoldTable& float_folds_generic() noexcept;
+const FoldTable& float_folds_avx2() noexcept;
+const FoldTable& float_folds_avx512() noexcept;
 
 }  // namespace attune::collectives

@@ -1,6 +1,8 @@
 #include "tests/support/reference_walk.hpp"
 
-#include <bit>
+#include "libcore/element.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -9,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <type_traits>
+#include <utility>
 
 namespace attune::test {
 
@@ -20,68 +22,61 @@ using Bytes = std::vector<std::byte>;
 
 template <typename T>
 T combine_floats(core::Op op, T a, T b) {
-    T result = a;
-    switch (op) {
-        case core::Op::sum:
-            result = a + b;
-            break;
-        case core::Op::prod:
-            result = a * b;
-            break;
-        case core::Op::min:
-            result = std::isnan(a) || std::isnan(b) ? std::numeric_limits<T>::quiet_NaN() : (a < b || (a == b && std::signbit(a)) ? a : b);
-            break;
-        case core::Op::max:
-            result = std::isnan(a) || std::isnan(b) ? std::numeric_limits<T>::quiet_NaN() : (a > b || (a == b && !std::signbit(a)) ? a : b);
-            break;
-    }
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+    if (op == core::Op::min) return a < b || (a == b && std::signbit(a)) ? a : b;
+    if (op == core::Op::max) return a > b || (a == b && !std::signbit(a)) ? a : b;
+    const T result = op == core::Op::prod ? a * b : a + b;
     return std::isnan(result) ? std::numeric_limits<T>::quiet_NaN() : result;
 }
 
+// Everything unsigned and 64 bits wide: what is cut off at the end is what wraps.
 template <typename T>
-T combine(core::Op op, T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-        return combine_floats(op, a, b);
-    } else {
-        using Wrapping = std::make_unsigned_t<T>;
-        if (op == core::Op::sum) return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
-        if (op == core::Op::prod) return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
-        return op == core::Op::min ? std::min(a, b) : std::max(a, b);
-    }
+T combine_integers(core::Op op, T a, T b) {
+    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+    if (op == core::Op::min) return std::min(a, b);
+    if (op == core::Op::max) return std::max(a, b);
+    if (op == core::Op::prod) return static_cast<T>(x * y);
+    if (op == core::Op::band) return static_cast<T>(x & y);
+    if (op == core::Op::bor) return static_cast<T>(x | y);
+    if (op == core::Op::bxor) return static_cast<T>(x ^ y);
+    return static_cast<T>(x + y);
 }
 
 template <typename T>
-void accumulate(core::Op op, Bytes& into, const Bytes& operand) {
-    for (std::size_t at = 0; at < into.size(); at += sizeof(T)) {
-        T a, b;
-        std::memcpy(&a, into.data() + at, sizeof(T));
-        std::memcpy(&b, operand.data() + at, sizeof(T));
-        a = combine(op, a, b);
-        std::memcpy(into.data() + at, &a, sizeof(T));
-    }
+T element_of(const Bytes& bytes, std::size_t at) {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof(T));
+    return value;
 }
 
-void accumulate(const Problem& problem, Bytes& into, const Bytes& operand) {
-    switch (problem.dtype) {
-        case core::DType::float32:
-            return accumulate<float>(problem.op, into, operand);
-        case core::DType::float64:
-            return accumulate<double>(problem.op, into, operand);
-        case core::DType::int32:
-            return accumulate<std::int32_t>(problem.op, into, operand);
-        case core::DType::int64:
-            return accumulate<std::int64_t>(problem.op, into, operand);
-    }
-}
-
+// One element of a fold: accumulated in the wider type, divided for an average, rounded once.
 template <typename T>
-void divide(Bytes& values, int ranks) {
-    for (std::size_t at = 0; at < values.size(); at += sizeof(T)) {
-        T value;
-        std::memcpy(&value, values.data() + at, sizeof(T));
-        value *= T{1} / static_cast<T>(ranks);
-        std::memcpy(values.data() + at, &value, sizeof(T));
+T fold_element(const Problem& problem, std::span<const Bytes> operands, bool scale, std::size_t at) {
+    auto result = static_cast<core::Accumulator<T>>(element_of<T>(operands[0], at));
+    for (const Bytes& operand : operands.subspan(1)) {
+        const auto next = static_cast<core::Accumulator<T>>(element_of<T>(operand, at));
+        if constexpr (core::is_floating_type<T>) {
+            result = combine_floats(problem.op, result, next);
+        } else {
+            result = combine_integers(problem.op, result, next);
+        }
     }
+    if (!scale) return static_cast<T>(result);
+    if constexpr (core::is_floating_type<T>) result /= static_cast<core::Accumulator<T>>(problem.ranks);
+    return static_cast<T>(result == result ? result : std::numeric_limits<core::Accumulator<T>>::quiet_NaN());
+}
+
+// A single operand that is not scaled is copied bit by bit.
+Bytes fold(const Problem& problem, std::span<const Bytes> operands, bool scale) {
+    if (operands.size() == 1 && !scale) return operands.front();
+    Bytes result(operands.front().size());
+    core::with_element_type(problem.dtype, [&]<class T>(T) {
+        for (std::size_t at = 0; at < result.size(); at += sizeof(T)) {
+            const T value = fold_element<T>(problem, operands, scale, at);
+            std::memcpy(result.data() + at, &value, sizeof(T));
+        }
+    });
+    return result;
 }
 
 // The steps of one rank on one channel, run until one has no message.
@@ -153,34 +148,24 @@ private:
             if (queue.empty()) return false;
             if (queue.front().size() != steps[step].length * size_) fail(rank, step, "gets a message of another length");
         }
-        Bytes value;
-        for (std::size_t step = begin; step < end; ++step)
-            add(rank, steps[step], step == begin, value);
+        std::vector<Bytes> operands;
+        for (std::size_t step = begin; step < end; ++step) {
+            if (steps[step].kind != StepKind::scale || step == begin) operands.push_back(operand(rank, steps[step]));
+        }
+        const Bytes value = fold(problem_, operands, steps[end - 1].kind == StepKind::scale);
         const std::span<std::byte> target = slice(rank, first.destination, first.destination_offset, first.length);
         std::copy(value.begin(), value.end(), target.begin());
         return true;
     }
 
-    void add(std::size_t rank, const Step& step, bool first, Bytes& value) {
-        if (step.kind == StepKind::scale) {
-            if (first) value = to_bytes(slice(rank, step.destination, step.destination_offset, step.length));
-            if (problem_.dtype == core::DType::float32) divide<float>(value, problem_.ranks);
-            if (problem_.dtype == core::DType::float64) divide<double>(value, problem_.ranks);
-            return;
-        }
-        Bytes operand;
-        if (step.kind == StepKind::recv) {
-            auto& queue = lanes_[{static_cast<std::size_t>(step.peer), rank, step.channel}];
-            operand = std::move(queue.front());
-            queue.pop_front();
-        } else {
-            operand = read(rank, step);
-        }
-        if (first) {
-            value = std::move(operand);
-        } else {
-            accumulate(problem_, value, operand);
-        }
+    // What a step brings into its fold; a scale that stands alone brings its destination.
+    Bytes operand(std::size_t rank, const Step& step) {
+        if (step.kind == StepKind::scale) return to_bytes(slice(rank, step.destination, step.destination_offset, step.length));
+        if (step.kind != StepKind::recv) return read(rank, step);
+        auto& queue = lanes_[{static_cast<std::size_t>(step.peer), rank, step.channel}];
+        Bytes message = std::move(queue.front());
+        queue.pop_front();
+        return message;
     }
 
     static Bytes to_bytes(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }

@@ -22,7 +22,7 @@ std::vector<UserBuffers> make_buffers(const collectives::Problem& problem);
 std::span<std::byte> input_of(const collectives::Problem& problem, int rank, UserBuffers& buffers);
 std::span<std::byte> output_of(const collectives::Problem& problem, int rank, UserBuffers& buffers);
 
-// Runs to completion; sends never wait. Folds accumulate in program order in the element type; min, max and NaN as the kernels promise. Throws
+// Runs to completion; sends never wait. Folds accumulate in program order, 16-bit floats in float32; min, max and NaN as the kernels promise. Throws
 // std::runtime_error naming rank and step when a receive finds no message, a length differs or a message is left over.
 void walk(const collectives::Problem& problem, std::span<const collectives::Schedule> schedules, std::span<UserBuffers> buffers);
 

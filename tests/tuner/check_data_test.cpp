@@ -2,12 +2,15 @@
 #include "tuner/engine/check_data.hpp"
 
 #include "libcore/buffers.hpp"
+#include "libcore/element.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 namespace attune::tuner::engine {
@@ -39,48 +42,50 @@ std::vector<T> values_of(const std::vector<std::byte>& memory) {
     return values;
 }
 
+template <class T>
+T combined(core::Op op, T a, T b) {
+    if (op == core::Op::min) return std::min(a, b);
+    if (op == core::Op::max) return std::max(a, b);
+    if constexpr (std::is_integral_v<T>) {
+        const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+        if (op == core::Op::prod) return static_cast<T>(x * y);
+        if (op == core::Op::band) return static_cast<T>(x & y);
+        if (op == core::Op::bor) return static_cast<T>(x | y);
+        if (op == core::Op::bxor) return static_cast<T>(x ^ y);
+        return static_cast<T>(x + y);
+    } else {
+        return op == core::Op::prod ? a * b : a + b;
+    }
+}
+
 // A reference all_reduce in the element type itself, from the last rank to the first: exact inputs make every order equal.
 template <class T>
 std::vector<std::byte> reference(const Problem& problem) {
+    using Wide = core::Accumulator<T>;
     std::vector<T> result = values_of<T>(input_of(problem, problem.ranks - 1));
     for (int rank = problem.ranks - 2; rank >= 0; --rank) {
         const std::vector<T> values = values_of<T>(input_of(problem, rank));
-        for (std::size_t i = 0; i < result.size(); ++i) {
-            if (problem.op == core::Op::sum) result[i] = static_cast<T>(result[i] + values[i]);
-            if (problem.op == core::Op::prod) {
-                if constexpr (std::is_integral_v<T>) {
-                    result[i] = static_cast<T>(static_cast<std::uint64_t>(result[i]) * static_cast<std::uint64_t>(values[i]));
-                } else {
-                    result[i] = result[i] * values[i];
-                }
-            }
-            if (problem.op == core::Op::min) result[i] = std::min(result[i], values[i]);
-            if (problem.op == core::Op::max) result[i] = std::max(result[i], values[i]);
-        }
+        for (std::size_t i = 0; i < result.size(); ++i)
+            result[i] = static_cast<T>(combined(problem.op, static_cast<Wide>(result[i]), static_cast<Wide>(values[i])));
     }
+    if (problem.op == core::Op::avg)
+        for (T& value : result)
+            value = static_cast<T>(static_cast<Wide>(value) / static_cast<Wide>(problem.ranks));
     std::vector<std::byte> memory(result.size() * sizeof(T));
     if (!memory.empty()) std::memcpy(memory.data(), result.data(), memory.size());
     return memory;
 }
 
 std::vector<std::byte> reference_of(const Problem& problem) {
-    switch (problem.dtype) {
-        case core::DType::float32:
-            return reference<float>(problem);
-        case core::DType::float64:
-            return reference<double>(problem);
-        case core::DType::int32:
-            return reference<std::int32_t>(problem);
-        case core::DType::int64:
-            return reference<std::int64_t>(problem);
-    }
-    return {};
+    return core::with_element_type(problem.dtype, [&]<class T>(T) { return reference<T>(problem); });
 }
 
 TEST(CheckData, EveryTypeAndOperatorHasAnExactResultInAnyOrder) {
     for (const core::DType dtype : core::all_dtypes()) {
         for (const core::Op op : core::all_ops()) {
+            if (core::unsupported(dtype, op)) continue;
             for (const int ranks : {1, 2, 3, 7, 64}) {
+                if (dtype == core::DType::float16 && op == core::Op::prod && ranks > 14) continue;  // powers of two beyond its range
                 for (const std::uint64_t count : {0, 1, 5, 1009}) {
                     const Problem problem = problem_of(Collective::all_reduce, ranks, count, dtype, op);
                     const Difference difference = compare_output(problem, 0, 0, reference_of(problem));
@@ -172,7 +177,8 @@ TEST(CheckData, PoisonIsNoResult) {
         const Problem problem = problem_of(Collective::all_reduce, 2, 64, dtype);
         std::vector<std::byte> output(64 * core::size_of(dtype));
         poison(output);
-        EXPECT_EQ(compare_output(problem, 0, 0, output).wrong, 64u);
+        // One byte has too few values to keep one apart.
+        EXPECT_GE(compare_output(problem, 0, 0, output).wrong, core::size_of(dtype) == 1 ? 60u : 64u) << core::name_of(dtype);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "tuner/engine/buffer_ring.hpp"
 
+#include "libcore/element.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -15,26 +17,14 @@ std::size_t rounded(std::size_t bytes) noexcept {
     return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-template <class T>
-void fill_as(std::span<std::byte> memory) noexcept {
-    const T one = 1;
-    for (std::size_t at = 0; at + sizeof(T) <= memory.size(); at += sizeof(T))
-        std::memcpy(memory.data() + at, &one, sizeof(T));
-}
-
 }  // namespace
 
 void fill_ones(std::span<std::byte> memory, core::DType dtype) noexcept {
-    switch (dtype) {
-        case core::DType::float32:
-            return fill_as<float>(memory);
-        case core::DType::float64:
-            return fill_as<double>(memory);
-        case core::DType::int32:
-            return fill_as<std::int32_t>(memory);
-        case core::DType::int64:
-            return fill_as<std::int64_t>(memory);
-    }
+    core::with_element_type(dtype, [&]<class T>(T) {
+        const auto one = static_cast<T>(1);
+        for (std::size_t at = 0; at + sizeof(T) <= memory.size(); at += sizeof(T))
+            std::memcpy(memory.data() + at, &one, sizeof(T));
+    });
 }
 
 BufferRing::BufferRing(const collectives::Problem& problem, int rank, std::uint64_t cache_bytes)

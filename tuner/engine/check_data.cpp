@@ -1,5 +1,7 @@
 #include "tuner/engine/check_data.hpp"
 
+#include "libcore/element.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,11 +14,11 @@ namespace attune::tuner::engine {
 namespace {
 
 // u(rank, position) walks through 0 .. modulus-1 with a step that shares no factor with the modulus, so neighbours within `modulus` positions are
-// distinct, and equal positions of different ranks differ. p values of magnitude < modulus / 2 add up exactly in a 24-bit significand.
+// distinct, and equal positions of different ranks differ. p values of magnitude < modulus / 2 add up exactly in the significand.
 class Lattice {
 public:
     explicit Lattice(const collectives::Problem& problem)
-        : modulus_(std::max<std::uint64_t>(significand / static_cast<std::uint64_t>(problem.ranks), 3)), step_(0x9E3779B1 % modulus_) {
+        : modulus_(std::max<std::uint64_t>(exact_integers(problem.dtype) / static_cast<std::uint64_t>(problem.ranks), 3)), step_(0x9E3779B1 % modulus_) {
         while (std::gcd(step_, modulus_) != 1)
             ++step_;
     }
@@ -29,7 +31,12 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t significand = std::uint64_t{1} << 24;  // of float32, the narrowest type
+    // Up to there every integer is exact: the significand of 16-bit floats, else of float32, so that all wider types have the same values.
+    static std::uint64_t exact_integers(core::DType dtype) noexcept {
+        if (dtype == core::DType::float16) return std::uint64_t{1} << 11;
+        if (dtype == core::DType::bfloat16) return std::uint64_t{1} << 8;
+        return std::uint64_t{1} << 24;
+    }
     std::uint64_t modulus_;
     std::uint64_t step_;
 };
@@ -55,9 +62,9 @@ template <class T>
 T element_of(std::uint64_t u, std::uint64_t modulus, bool product) noexcept {
     const std::int64_t centred = static_cast<std::int64_t>(u) - static_cast<std::int64_t>(modulus / 2);
     if (!product) return static_cast<T>(centred);
-    if constexpr (std::is_floating_point_v<T>) {
-        constexpr std::array<T, 6> powers = {T(0.5), T(1), T(2), T(-0.5), T(-1), T(-2)};
-        return powers[u % powers.size()];
+    if constexpr (core::is_floating_type<T>) {
+        constexpr std::array<float, 6> powers = {0.5F, 1, 2, -0.5F, -1, -2};
+        return static_cast<T>(powers[u % powers.size()]);
     } else {
         return static_cast<T>(2 * centred + 1);
     }
@@ -65,22 +72,28 @@ T element_of(std::uint64_t u, std::uint64_t modulus, bool product) noexcept {
 
 // The oracle's arithmetic is another one than the kernels': long double for floats, unsigned 64-bit wrapping for integers.
 template <class T>
-using Exact = std::conditional_t<std::is_floating_point_v<T>, long double, std::uint64_t>;
+using Exact = std::conditional_t<core::is_floating_type<T>, long double, std::uint64_t>;
 
 template <class T>
 Exact<T> widen(T value) noexcept {
-    if constexpr (std::is_floating_point_v<T>) return value;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    if constexpr (core::is_floating_type<T>) return static_cast<core::Accumulator<T>>(value);
+    if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);
 }
 
 template <class T>
 Exact<T> combine(Exact<T> a, Exact<T> b, core::Op op) noexcept {
     const auto less = [](Exact<T> x, Exact<T> y) {
-        if constexpr (std::is_floating_point_v<T>) return x < y;
-        return static_cast<std::int64_t>(x) < static_cast<std::int64_t>(y);
+        if constexpr (core::is_floating_type<T>) return x < y;
+        if constexpr (std::is_integral_v<T>) return static_cast<T>(x) < static_cast<T>(y);
     };
+    if constexpr (std::is_integral_v<T>) {
+        if (op == core::Op::band) return a & b;
+        if (op == core::Op::bor) return a | b;
+        if (op == core::Op::bxor) return a ^ b;
+    }
     switch (op) {
         case core::Op::sum:
+        case core::Op::avg:
             return a + b;
         case core::Op::prod:
             return a * b;
@@ -88,8 +101,9 @@ Exact<T> combine(Exact<T> a, Exact<T> b, core::Op op) noexcept {
             return less(b, a) ? b : a;
         case core::Op::max:
             return less(a, b) ? b : a;
+        default:
+            return a;
     }
-    return a;
 }
 
 template <class T>
@@ -108,7 +122,8 @@ template <class T>
 void note(Difference& difference, std::uint64_t index, T got, T expected) {
     if (std::memcmp(&got, &expected, sizeof(T)) == 0) return;
     if (difference.wrong++ == 0) {
-        difference.first = "element " + std::to_string(index) + " is " + std::to_string(got) + ", expected " + std::to_string(expected);
+        difference.first = "element " + std::to_string(index) + " is " + std::to_string(static_cast<core::Accumulator<T>>(got)) + ", expected " +
+                           std::to_string(static_cast<core::Accumulator<T>>(expected));
     }
 }
 
@@ -137,6 +152,7 @@ void compare_reduced(const collectives::Problem& problem, const Inputs<T>& input
         Exact<T> exact = widen<T>(inputs.element(walks[0]));
         for (std::size_t rank = 1; rank < walks.size(); ++rank)
             exact = combine<T>(exact, widen<T>(inputs.element(walks[rank])), problem.op);
+        if (problem.op == core::Op::avg) exact /= static_cast<Exact<T>>(problem.ranks);
         note(difference, i, load<T>(output, i), static_cast<T>(exact));
     }
 }
@@ -166,26 +182,10 @@ Difference output_difference(const collectives::Problem& problem, int rank, std:
     return difference;
 }
 
-// Calls action with a value of the element type.
-template <class Action>
-auto with_type(core::DType dtype, Action action) {
-    switch (dtype) {
-        case core::DType::float64:
-            return action(double{});
-        case core::DType::int32:
-            return action(std::int32_t{});
-        case core::DType::int64:
-            return action(std::int64_t{});
-        case core::DType::float32:
-            break;
-    }
-    return action(float{});
-}
-
 }  // namespace
 
 void write_input(const collectives::Problem& problem, int rank, std::uint64_t round, std::span<std::byte> memory) {
-    with_type(problem.dtype, [&]<class T>(T) {
+    core::with_element_type(problem.dtype, [&]<class T>(T) {
         const Inputs<T> inputs(problem, round);
         Walk walk = inputs.walk(rank, 0);
         for (std::uint64_t i = 0; i < problem.input_elements(); ++i) {
@@ -196,11 +196,11 @@ void write_input(const collectives::Problem& problem, int rank, std::uint64_t ro
 }
 
 Difference compare_output(const collectives::Problem& problem, int rank, std::uint64_t round, std::span<const std::byte> output) {
-    return with_type(problem.dtype, [&]<class T>(T) { return output_difference<T>(problem, rank, round, output); });
+    return core::with_element_type(problem.dtype, [&]<class T>(T) { return output_difference<T>(problem, rank, round, output); });
 }
 
 Difference compare_input(const collectives::Problem& problem, int rank, std::uint64_t round, std::span<const std::byte> input) {
-    return with_type(problem.dtype, [&]<class T>(T) {
+    return core::with_element_type(problem.dtype, [&]<class T>(T) {
         Difference difference;
         compare_copied<T>(Inputs<T>(problem, round), rank, 0, problem.input_elements(), input, difference);
         return difference;

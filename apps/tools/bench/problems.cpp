@@ -59,9 +59,17 @@ std::vector<std::uint64_t> counts_of(const Options& options, const Problem& shap
     return allowed(std::move(counts), shape);
 }
 
-std::vector<core::Op> ops_of(const Options& options, Collective collective) {
-    if (!collectives::reduces(collective)) return {core::Op::sum};
-    return values_of<core::Op>(options.ops, core::all_ops(), core::parse_op);
+// Operators that do not work on the type are left out of "all" and are errors when named.
+std::vector<core::Op> ops_of(const Options& options, const Problem& shape) {
+    if (!collectives::reduces(shape.collective)) return {core::Op::sum};
+    std::vector<core::Op> ops = values_of<core::Op>(options.ops, core::all_ops(), core::parse_op);
+    const bool all = std::ranges::find(options.ops, "all") != options.ops.end() || std::ranges::find(options.dtypes, "all") != options.dtypes.end();
+    std::erase_if(ops, [&](core::Op op) {
+        const std::optional<std::string> why = core::unsupported(shape.dtype, op);
+        if (why && !all) throw core::Error(core::ErrorCode::usage, *why);
+        return why.has_value();
+    });
+    return ops;
 }
 
 std::vector<int> roots_of(const Options& options, const Problem& shape) {
@@ -82,7 +90,7 @@ std::vector<core::DType> dtypes_of(const Options& options, Collective collective
 
 // All problems that differ from `shape` in operator, root and count only.
 void add_series(const Options& options, Problem shape, std::vector<Problem>& problems) {
-    for (const core::Op op : ops_of(options, shape.collective)) {
+    for (const core::Op op : ops_of(options, shape)) {
         for (const int root : roots_of(options, shape)) {
             shape.op = op;
             shape.root = root;

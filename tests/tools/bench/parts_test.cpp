@@ -55,11 +55,24 @@ TEST(Problems, OperatorsMultiplyReductionsOnlyAndRootsRootedOnly) {
     options.roots.all = true;
     const std::vector<Problem> problems = problems_of(options, 4);
     const auto count = [&](Collective collective) { return std::ranges::count(problems, collective, &Problem::collective); };
-    EXPECT_EQ(count(Collective::all_reduce), 4);
-    EXPECT_EQ(count(Collective::reduce_scatter), 4);
+    EXPECT_EQ(count(Collective::all_reduce), 5);  // sum prod min max avg
+    EXPECT_EQ(count(Collective::reduce_scatter), 5);
     EXPECT_EQ(count(Collective::all_gather), 1);
     EXPECT_EQ(count(Collective::broadcast), 4);
     EXPECT_EQ(count(Collective::barrier), 1);
+}
+
+TEST(Problems, OperatorsThatDoNotWorkOnATypeAreLeftOutOfAllAndErrorsWhenNamed) {
+    Options options = sweep_of("all_reduce", 64, 64);
+    options.dtypes = {"int32", "float32"};
+    options.ops = {"all"};
+    EXPECT_EQ(problems_of(options, 4).size(), 7u + 5u);
+    options.dtypes = {"all"};
+    options.ops = {"bxor"};
+    EXPECT_EQ(problems_of(options, 4).size(), 8u);  // integers
+    options.dtypes = {"int32"};
+    options.ops = {"avg"};
+    EXPECT_THROW(problems_of(options, 4), core::Error);
 }
 
 TEST(Problems, CountsReplaceSizesAndTypesMayBeAliases) {

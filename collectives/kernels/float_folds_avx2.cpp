@@ -1,0 +1,9 @@
+#include "collectives/kernels/float_folds.hpp"
+
+namespace attune::collectives {
+
+const FoldTable& float_folds_avx2() noexcept {
+    return float_table;
+}
+
+}  // namespace attune::collectives
