@@ -39,9 +39,9 @@ struct ChooserFacts {
     std::string transport = "shm";
     std::string node_map;
     std::string binding = "bound";
-    int channels = max_channels;  // of the communicator
-    core::Topology topology;      // rank 0's with the weakest instruction set of all ranks: equal on all ranks
-    std::string direct_refusal;   // of the transport, see there
+    int channels = max_channels;      // of the communicator
+    core::Topology topology;          // rank 0's with the weakest instruction set of all ranks: equal on all ranks
+    std::string direct_refusal = {};  // of the transport, see there
 };
 
 // Why the config's protocol cannot run where direct copies are refused with this reason (empty = they work), or nothing.
