@@ -3,6 +3,7 @@
 #include "collectives/catalogue.hpp"
 #include "collectives/chooser.hpp"
 #include "collectives/default_config.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
 
@@ -61,12 +62,10 @@ Problem problem_of(const core::Key& key) {
 }
 
 // The problem whose larger buffer has at least (or at most) so many bytes.
-Problem sized(Problem problem, std::uint64_t bytes, bool at_least) {
-    if (problem.collective == Collective::barrier) return problem;
-    problem.count = 1;
-    const std::uint64_t unit = problem.bytes();
-    problem.count = bytes / unit + (at_least && bytes % unit != 0 ? 1 : 0);
-    return problem;
+Problem sized(const Problem& problem, std::uint64_t bytes, bool at_least) {
+    const std::uint64_t blocks = has_blocks(problem.collective) ? static_cast<std::uint64_t>(problem.ranks) : 1;
+    const std::uint64_t unit = blocks * core::size_of(problem.dtype);
+    return with_elements(problem, (bytes / unit + (at_least && bytes % unit != 0 ? 1 : 0)) * blocks);
 }
 
 Reason why_unusable_for(const core::TableRow& row, const Problem& problem, const core::Topology& topology) {

@@ -72,15 +72,18 @@ void Builder::recv_reduce(Rank peer, const Slice& destination) {
     recv_reduce(peer, destination, destination);
 }
 
-void Builder::recv_reduce(Rank peer, const Slice& own, const Slice& destination) {
+void Builder::recv_reduce(Rank peer, const Slice& own, const Slice& destination, Finish finish) {
     const std::array terms = {Term::message(peer), Term::local(own)};
-    fold(terms, destination);
+    fold(terms, destination, finish);
 }
 
-void Builder::fold(std::span<const Term> terms, const Slice& destination) {
+void Builder::fold(std::span<const Term> terms, const Slice& destination, Finish finish) {
     if (dropped(destination)) return;
     for (std::size_t index = 0; index < terms.size(); ++index)
         program_.steps.push_back(step_of(terms[index], destination, index == 0));
+    if (finish == Finish::store) return;
+    program_.steps.push_back(step_into(StepKind::scale, destination));
+    program_.steps.back().joined = true;
 }
 
 void Builder::end_round() {

@@ -42,6 +42,9 @@ struct Term {
     static Term local(const Slice& slice) noexcept { return {-1, slice.buffer, slice.offset}; }
 };
 
+// What ends a fold besides storing it: nothing, or the division of avg.
+enum class Finish : std::uint8_t { store, scale };
+
 // Steps of length 0 are left out on both ends alike, because their length is equal on both ends; a barrier keeps them, its messages carry no bytes.
 class Builder {
 public:
@@ -59,9 +62,9 @@ public:
     // destination = message + destination.
     void recv_reduce(Rank peer, const Slice& destination);
     // destination = message + own, where own may be the destination.
-    void recv_reduce(Rank peer, const Slice& own, const Slice& destination);
+    void recv_reduce(Rank peer, const Slice& own, const Slice& destination, Finish finish = Finish::store);
     // destination = terms[0] + terms[1] + ... in this order.
-    void fold(std::span<const Term> terms, const Slice& destination);
+    void fold(std::span<const Term> terms, const Slice& destination, Finish finish = Finish::store);
 
     void end_round();
     // The last round is closed by end_round(), too. The builder is empty afterwards.

@@ -1,6 +1,7 @@
 #include "collectives/call_cache.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace attune::collectives {
 
@@ -13,6 +14,18 @@ std::uint64_t mix(std::uint64_t value) noexcept {
     return value ^ (value >> 31);
 }
 
+std::uint64_t hash_of(const Amounts& amounts) noexcept {
+    std::uint64_t hash = static_cast<std::uint64_t>(static_cast<std::uint32_t>(amounts.destination)) << 32 | static_cast<std::uint32_t>(amounts.source);
+    for (const std::vector<std::uint64_t>* values : {&amounts.send, &amounts.receive, &amounts.send_offsets, &amounts.receive_offsets, &amounts.matrix}) {
+        hash = mix(hash + values->size());
+        for (const std::uint64_t value : *values)
+            hash = mix(hash + value);
+    }
+    for (const Transfer& transfer : amounts.transfers)
+        hash = mix(mix(mix(hash + transfer.count) + transfer.offset) + static_cast<std::uint64_t>(transfer.peer) * 2 + (transfer.is_send ? 1 : 0));
+    return hash;
+}
+
 std::uint64_t size_of_call(const CachedCall& call) {
     const Plan& plan = *call.plan;
     return sizeof(CachedCall) + sizeof(Plan) + call.text.capacity() + call.config.capacity() + plan.operations.capacity() * sizeof(Operation) +
@@ -23,16 +36,24 @@ std::uint64_t size_of_call(const CachedCall& call) {
 
 CallKey key_of_call(const Problem& problem, std::uint32_t config) noexcept {
     CallKey key{problem.count, 0, config, problem.collective, problem.dtype, core::Op::sum, problem.in_place};
+    if (has_amounts(problem.collective)) key.amounts = problem.amounts;
     if (is_rooted(problem.collective)) key.root = problem.root;
     if (reduces(problem.collective)) key.op = problem.op;
     return key;
+}
+
+bool operator==(const CallKey& a, const CallKey& b) noexcept {
+    const auto plain = [](const CallKey& key) { return std::tie(key.count, key.root, key.config, key.collective, key.dtype, key.op, key.in_place); };
+    if (plain(a) != plain(b)) return false;
+    return a.amounts == b.amounts || (a.amounts && b.amounts && *a.amounts == *b.amounts);
 }
 
 std::size_t CallKeyHash::operator()(const CallKey& key) const noexcept {
     const std::uint64_t kinds = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.dtype) << 8 |
                                 static_cast<std::uint64_t>(key.op) << 16 | static_cast<std::uint64_t>(key.in_place) << 24;
     const std::uint64_t numbers = static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.root)) << 32 | key.config;
-    return mix(mix(mix(key.count) + numbers) + kinds);
+    const std::size_t plain = mix(mix(mix(key.count) + numbers) + kinds);
+    return key.amounts ? plain ^ hash_of(*key.amounts) : plain;
 }
 
 const CachedCall* CallCache::find(const CallKey& key) noexcept {

@@ -20,8 +20,10 @@ struct CallKey {
     core::DType dtype = core::DType::float32;
     core::Op op = core::Op::sum;
     bool in_place = false;
+    std::shared_ptr<const Amounts> amounts = nullptr;
 
-    friend bool operator==(const CallKey&, const CallKey&) = default;
+    // Contents of the amounts.
+    friend bool operator==(const CallKey& a, const CallKey& b) noexcept;
 };
 // Fields that do not matter to the collective (the root of an all_reduce, the operator of a broadcast) do not tell calls apart.
 CallKey key_of_call(const Problem& problem, std::uint32_t config) noexcept;

@@ -1,6 +1,7 @@
 #include "collectives/catalogue.hpp"
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/costs.hpp"
 #include "libcore/text.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace attune::collectives {
 namespace {
 
 using namespace algorithms;
+using namespace costs;
 
 constexpr std::string_view thakur = "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH (2005)";
 constexpr std::string_view patarasuk = "Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations (2009)";
@@ -18,121 +20,61 @@ constexpr std::string_view bruck = "Bruck, Ho, Kipnis, Upfal, Weathersby: Effici
 constexpr std::string_view hccl_mesh = "HCCL, mesh algorithm";
 constexpr std::string_view pjesivac = "Pjesivac-Grbovic et al.: Performance Analysis of MPI Collective Operations (2007)";
 constexpr std::string_view hensgen = "Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization (1988)";
+constexpr std::string_view rabenseifner = "Rabenseifner: Optimization of Collective Reduction Operations (2004)";
+constexpr std::string_view han = "Luo et al.: HAN: a Hierarchical AutotuNed Collective Communication Framework (2020)";
+constexpr std::string_view hillis = "Hillis, Steele: Data Parallel Algorithms (1986)";
+constexpr std::string_view mpi = "MPI Forum: MPI: A Message-Passing Interface Standard, point-to-point communication and the v variants";
 
 constexpr Constraints anything{};
 constexpr Constraints whole_only{.segmentable = false, .splittable = false};
-
-// p ranks and n bytes of the larger buffer as doubles; L = floor(log2 p), extra = p - 2^L.
-struct Shape {
-    explicit Shape(const Problem& problem)
-        : p(problem.ranks), n(static_cast<double>(problem.bytes())), levels(floor_log2(problem.ranks)), extra(problem.ranks - (1 << levels)) {}
-
-    double others() const { return p - 1; }
-    double share() const { return (p - 1) / p * n; }  // all slices but one
-    double block() const { return n / p; }
-    int folds() const { return extra > 0 ? 1 : 0; }
-    // Blocks in the groups of 2^l block ranks that hold rank 0, l = 0 .. L-1.
-    double doubled_blocks() const {
-        double blocks = 0;
-        for (int level = 0; level < levels; ++level)
-            blocks += (1 << level) + std::min(1 << level, extra);
-        return blocks;
-    }
-
-    double p, n;
-    int levels, extra;
-};
-
-Cost mesh_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.others() > 0 ? 1.0 : 0.0, s.share(), reduces(problem.collective) ? s.share() : 0};
-}
-
-Cost ring_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.others(), s.share(), reduces(problem.collective) ? s.share() : 0};
-}
-
-Cost one_shot_all_reduce_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.others() > 0 ? 1.0 : 0.0, s.others() * s.n, s.others() * s.n};
-}
-
-Cost two_shot_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.others() > 0 ? 2.0 : 0.0, 2 * s.share(), s.share()};
-}
-
-Cost ring_all_reduce_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {2 * s.others(), 2 * s.share(), s.share()};
-}
-
-Cost doubling_all_reduce_cost(const Problem& problem) {
-    const Shape s(problem);
-    const double exchanges = s.levels + s.folds();
-    return {exchanges + s.folds(), exchanges * s.n, exchanges * s.n};
-}
-
-Cost doubling_all_gather_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.levels + 2.0 * s.folds(), (s.doubled_blocks() + s.folds() * s.others()) * s.block(), 0};
-}
-
-Cost bruck_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {static_cast<double>(ceil_log2(problem.ranks)), s.share(), 0};
-}
-
-Cost halving_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.levels + 2.0 * s.folds(), s.folds() > 0 ? s.n : s.share(), s.doubled_blocks() * s.block() + s.folds() * s.n};
-}
-
-Cost linear_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.others() > 0 ? 1.0 : 0.0, s.others() * s.n, 0};
-}
-
-Cost binomial_cost(const Problem& problem) {
-    const double depth = ceil_log2(problem.ranks);
-    return {depth, depth * static_cast<double>(problem.bytes()), 0};
-}
-
-Cost chain_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {s.others(), s.others() > 0 ? s.n : 0, 0};
-}
-
-Cost scatter_all_gather_cost(const Problem& problem) {
-    const Shape s(problem);
-    return {ceil_log2(problem.ranks) + s.others(), 2 * s.share(), 0};
-}
-
-Cost dissemination_cost(const Problem& problem) {
-    return {static_cast<double>(ceil_log2(problem.ranks)), 0, 0};
-}
+constexpr Constraints by_nodes{.uses_nodes = true};
+constexpr Constraints apart{.in_place = false};
+constexpr Constraints private_amounts{.in_place = false, .segmentable = false};  // segments would need counts that other ranks do not know
 
 using enum Collective;
-constexpr std::array<Algorithm, 17> table = {{
-    {all_reduce, "one_shot", 1, anything, all_reduce_one_shot, one_shot_all_reduce_cost, hccl_mesh},
-    {all_reduce, "two_shot", 1, anything, all_reduce_two_shot, two_shot_cost, hccl_mesh},
-    {all_reduce, "ring", 1, anything, all_reduce_ring, ring_all_reduce_cost, patarasuk},
-    {all_reduce, "recursive_doubling", 1, anything, all_reduce_recursive_doubling, doubling_all_reduce_cost, thakur},
-    {all_gather, "one_shot", 1, anything, all_gather_one_shot, mesh_cost, hccl_mesh},
-    {all_gather, "ring", 1, anything, all_gather_ring, ring_cost, thakur},
-    {all_gather, "bruck", 1, anything, all_gather_bruck, bruck_cost, bruck},
-    {all_gather, "recursive_doubling", 1, anything, all_gather_recursive_doubling, doubling_all_gather_cost, thakur},
-    {reduce_scatter, "one_shot", 1, anything, reduce_scatter_one_shot, mesh_cost, hccl_mesh},
-    {reduce_scatter, "ring", 1, anything, reduce_scatter_ring, ring_cost, patarasuk},
-    {reduce_scatter, "recursive_halving", 1, anything, reduce_scatter_recursive_halving, halving_cost, thakur},
-    {broadcast, "linear", 1, anything, broadcast_linear, linear_cost, pjesivac},
-    {broadcast, "binomial", 1, anything, broadcast_binomial, binomial_cost, thakur},
-    {broadcast, "chain", 1, anything, broadcast_chain, chain_cost, pjesivac},
-    {broadcast, "scatter_all_gather", 1, anything, broadcast_scatter_all_gather, scatter_all_gather_cost, thakur},
-    {barrier, "dissemination", 1, whole_only, barrier_dissemination, dissemination_cost, hensgen},
-    {barrier, "one_shot", 1, whole_only, barrier_one_shot, mesh_cost, hccl_mesh},
-}};
+constexpr std::array table = {
+    Algorithm{all_reduce, "one_shot", 1, anything, all_reduce_one_shot, one_shot_all_reduce, hccl_mesh},
+    Algorithm{all_reduce, "two_shot", 1, anything, all_reduce_two_shot, two_shot, hccl_mesh},
+    Algorithm{all_reduce, "ring", 1, anything, all_reduce_ring, ring_all_reduce, patarasuk},
+    Algorithm{all_reduce, "recursive_doubling", 1, anything, all_reduce_recursive_doubling, doubling_all_reduce, thakur},
+    Algorithm{all_reduce, "recursive_halving_doubling", 1, anything, all_reduce_recursive_halving_doubling, halving_doubling, rabenseifner},
+    Algorithm{all_reduce, "two_level", 1, by_nodes, all_reduce_two_level, two_level, han},
+    Algorithm{all_gather, "one_shot", 1, anything, all_gather_one_shot, mesh, hccl_mesh},
+    Algorithm{all_gather, "ring", 1, anything, all_gather_ring, ring, thakur},
+    Algorithm{all_gather, "bruck", 1, anything, all_gather_bruck, bruck_all_gather, bruck},
+    Algorithm{all_gather, "recursive_doubling", 1, anything, all_gather_recursive_doubling, doubling_all_gather, thakur},
+    Algorithm{reduce_scatter, "one_shot", 1, anything, reduce_scatter_one_shot, mesh, hccl_mesh},
+    Algorithm{reduce_scatter, "ring", 1, anything, reduce_scatter_ring, ring, patarasuk},
+    Algorithm{reduce_scatter, "recursive_halving", 1, anything, reduce_scatter_recursive_halving, halving, thakur},
+    Algorithm{broadcast, "linear", 1, anything, broadcast_linear, linear_broadcast, pjesivac},
+    Algorithm{broadcast, "binomial", 1, anything, broadcast_binomial, binomial_broadcast, thakur},
+    Algorithm{broadcast, "chain", 1, anything, broadcast_chain, chain, pjesivac},
+    Algorithm{broadcast, "scatter_all_gather", 1, anything, broadcast_scatter_all_gather, scatter_then_gather, thakur},
+    Algorithm{reduce, "linear", 1, anything, reduce_linear, linear_reduce, pjesivac},
+    Algorithm{reduce, "binomial", 1, anything, reduce_binomial, binomial_reduce, thakur},
+    Algorithm{gather, "linear", 1, anything, gather_linear, linear_gather, pjesivac},
+    Algorithm{gather, "binomial", 1, anything, gather_binomial, binomial_gather, thakur},
+    Algorithm{scatter, "linear", 1, anything, scatter_linear, mesh, pjesivac},
+    Algorithm{scatter, "binomial", 1, anything, scatter_binomial, binomial_scatter, thakur},
+    Algorithm{all_to_all, "windowed", 1, anything, all_to_all_windowed, windowed, hccl_mesh},
+    Algorithm{all_to_all, "pairwise", 1, anything, all_to_all_pairwise, ring, thakur},
+    Algorithm{all_to_all, "bruck", 1, anything, all_to_all_bruck, bruck_all_to_all, bruck},
+    Algorithm{barrier, "dissemination", 1, whole_only, barrier_dissemination, dissemination, hensgen},
+    Algorithm{barrier, "one_shot", 1, whole_only, barrier_one_shot, mesh, hccl_mesh},
+    Algorithm{scan, "recursive_doubling", 1, anything, scan_recursive_doubling, doubling_scan, hillis},
+    Algorithm{scan, "linear", 1, anything, scan_linear, linear_scan, mpi},
+    Algorithm{exscan, "recursive_doubling", 1, anything, exscan_recursive_doubling, doubling_exscan, hillis},
+    Algorithm{exscan, "linear", 1, anything, exscan_linear, linear_exscan, mpi},
+    Algorithm{all_gather_v, "ring", 1, anything, all_gather_v_ring, ring_v, thakur},
+    Algorithm{all_gather_v, "linear", 1, anything, all_gather_v_linear, linear_all_gather_v, mpi},
+    Algorithm{reduce_scatter_v, "ring", 1, anything, reduce_scatter_v_ring, ring_v, patarasuk},
+    Algorithm{gather_v, "linear", 1, private_amounts, gather_v_linear, linear_gather_v, mpi},
+    Algorithm{scatter_v, "linear", 1, private_amounts, scatter_v_linear, linear_scatter_v, mpi},
+    Algorithm{all_to_all_v, "windowed", 1, apart, all_to_all_v_windowed, windowed_v, hccl_mesh},
+    Algorithm{all_to_all_v, "pairwise", 1, apart, all_to_all_v_pairwise, pairwise_v, thakur},
+    Algorithm{send_recv, "linear", 1, apart, send_recv_linear, one_message, mpi},
+    Algorithm{batch_send_recv, "linear", 1, private_amounts, batch_send_recv_linear, batch, mpi},
+};
 
 struct Alias {
     Collective collective;
@@ -142,6 +84,8 @@ struct Alias {
 constexpr std::array aliases = {
     Alias{all_reduce, "mesh", "two_shot"},
     Alias{all_reduce, "direct", "one_shot"},
+    Alias{all_reduce, "rabenseifner", "recursive_halving_doubling"},
+    Alias{all_reduce, "H-D_R", "recursive_halving_doubling"},
     Alias{all_gather, "mesh", "one_shot"},
     Alias{all_gather, "direct", "one_shot"},
     Alias{all_gather, "linear", "one_shot"},
@@ -153,8 +97,14 @@ constexpr std::array aliases = {
     Alias{broadcast, "pipeline", "chain"},
     Alias{broadcast, "scatter_ring_all_gather", "scatter_all_gather"},
     Alias{broadcast, "van_de_geijn", "scatter_all_gather"},
+    Alias{reduce, "star", "linear"},
+    Alias{gather, "star", "linear"},
+    Alias{scatter, "star", "linear"},
+    Alias{all_to_all, "mesh", "windowed"},
+    Alias{all_to_all, "linear", "windowed"},
     Alias{barrier, "bruck", "dissemination"},
     Alias{barrier, "mesh", "one_shot"},
+    Alias{all_to_all_v, "linear", "windowed"},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "collectives/algorithms/part.hpp"
 #include "collectives/builder.hpp"
+#include "collectives/costs.hpp"
 #include "collectives/problem.hpp"
 #include "collectives/schedule.hpp"
 #include "libcore/config.hpp"
@@ -22,14 +23,9 @@ struct Constraints {
     bool even_ranks = false;
     bool in_place = true;               // also works in place
     bool needs_buffered_sends = false;  // only when each message fits the window
-    bool segmentable = true;            // segment_bytes applies
+    bool uses_nodes = false;            // follows Problem::node_map, which must name as many ranks
+    bool segmentable = true;            // segment_bytes applies; with amounts only when all ranks know them
     bool splittable = true;             // channels applies
-};
-
-struct Cost {
-    double rounds = 0;      // messages on the critical path
-    double bytes_sent = 0;  // by the busiest rank
-    double bytes_reduced = 0;
 };
 
 struct Algorithm {
@@ -38,7 +34,7 @@ struct Algorithm {
     std::uint32_t version;  // grows when any schedule of it changes
     Constraints constraints;
     Program (*program)(const Part&);
-    Cost (*cost)(const Problem&);  // of one segment and one channel
+    Cost (*cost)(const Problem&);  // of one segment and one channel; with amounts of all ranks (view_of)
     std::string_view citation;
 };
 
@@ -55,7 +51,8 @@ struct Cut {
     std::uint64_t segment_elements = 0;  // 0 = one segment
     int channels = 1;
 };
-// segment_bytes counts bytes of the vector (all_reduce, broadcast) or of one rank's block (all_gather, reduce_scatter).
+// segment_bytes counts bytes of the vector (all_reduce, broadcast), of one rank's block (all_gather, reduce_scatter), or with amounts of the longest block; the
+// other blocks are cut in as many segments.
 Cut cut_of(const Problem& problem, const core::Config& config);
 inline constexpr std::uint64_t max_segments = 4096;
 inline constexpr std::uint64_t min_segment_bytes = 64;

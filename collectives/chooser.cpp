@@ -113,7 +113,7 @@ Choice Chooser::choose(const Problem& problem) const {
         if (collective == problem.collective) return forced_choice(problem, forced, std::move(choice));
     const std::vector<std::string> keys = keys_of(problem, facts_);
     for (const std::string& key : keys) {
-        const std::optional<std::size_t> index = table_.find(key, problem.bytes());
+        const std::optional<std::size_t> index = table_.find(key, problem.key_bytes());
         if (!index) continue;
         const core::TableRow row = table_.row(*index);
         if (!choice.reason.empty()) choice.reason += "; ";
@@ -125,13 +125,13 @@ Choice Chooser::choose(const Problem& problem) const {
         }
         choice.config = choice.config.with(row.config);
         choice.source = ChoiceSource::tuned;
-        choice.match = problem.bytes() == row.low_bytes || problem.bytes() == row.high_bytes ? Match::exact : Match::interval;
+        choice.match = problem.key_bytes() == row.low_bytes || problem.key_bytes() == row.high_bytes ? Match::exact : Match::interval;
         choice.row = *index;
         choice.gain = row.gain;
         choice.reason += fmt::format("row {} covers {}", *index, interval_text(row));
         return choice;
     }
-    if (choice.reason.empty()) choice.reason = nothing_found(table_, keys, problem.bytes());
+    if (choice.reason.empty()) choice.reason = nothing_found(table_, keys, problem.key_bytes());
     return choice;
 }
 

@@ -67,9 +67,8 @@ void check_buffers(const CachedCall& call, const void* input, const void* output
 void set_buffer_sizes(CachedCall& call, const Problem& problem, Rank rank) {
     const std::uint64_t element = core::size_of(problem.dtype);
     call.in_place = problem.in_place;
-    const bool reads_input = !is_rooted(problem.collective) || rank == problem.root;
-    call.input_bytes = problem.in_place ? problem.bytes() : reads_input ? problem.input_elements() * element : 0;
-    call.output_bytes = problem.in_place ? problem.bytes() : problem.output_elements() * element;
+    call.input_bytes = (problem.in_place ? problem.in_place_elements() : problem.input_elements(rank)) * element;
+    call.output_bytes = (problem.in_place ? problem.in_place_elements() : problem.output_elements(rank)) * element;
 }
 
 }  // namespace
@@ -94,7 +93,8 @@ CachedCall Communicator::State::make_call(const Problem& problem, const core::Co
     const std::string identified = fmt::format("{} {}", facts.identity, call.text);
     call.digest = core::digest64(std::as_bytes(std::span(identified)));
     const Schedule schedule = generate(problem, config, transport->rank());
-    const ScheduleOf schedule_of = [&](Rank peer) { return generate(problem, config, peer); };
+    // With amounts a rank knows no schedule but its own.
+    const ScheduleOf schedule_of = has_amounts(problem.collective) ? ScheduleOf{} : ScheduleOf([&](Rank peer) { return generate(problem, config, peer); });
     call.plan = std::make_shared<const Plan>(compile(problem, schedule, compile_options(config, transport->fragment_bytes()), schedule_of));
     set_buffer_sizes(call, problem, transport->rank());
     call.totals = &cache.totals(key_of_call(problem, number), problem, choice);

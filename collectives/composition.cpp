@@ -70,6 +70,14 @@ Program on_ranks(std::span<const Rank> members, Rank rank, const std::function<P
     return program;
 }
 
+Program reading_output(Program program) {
+    for (Step& step : program.steps) {
+        const bool reads = step.kind == StepKind::send || step.kind == StepKind::copy || step.kind == StepKind::reduce;
+        if (reads && step.source == BufferId::input) step.source = BufferId::output;
+    }
+    return program;
+}
+
 Program pipelined(std::span<const Program> segments) {
     Program result{segments.front().rank, 0, {}, {}};
     std::vector<std::uint64_t> scratch;

@@ -20,6 +20,9 @@ Program then(Program first, const Program& second);
 // 0..members.size()-1. A rank that is no member has as many empty rounds. Members are distinct.
 Program on_ranks(std::span<const Rank> members, Rank rank, const std::function<Program(Rank)>& generate);
 
+// The program of an in-place problem within one that is not: whatever it reads of its input lies in the output.
+Program reading_output(Program program);
+
 // Segments of one problem, segment s one tick behind segment s-1: at tick t round t-s of every active segment runs, first all sends, then
 // everything else in authored order. FIFO order is equal at both ends because ticks are. Each segment gets its own scratch range. At least one.
 Program pipelined(std::span<const Program> segments);

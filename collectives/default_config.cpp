@@ -15,7 +15,7 @@ constexpr int any_ranks = std::numeric_limits<int>::max();
 
 enum class Load : std::uint8_t { any, fits, crowded };  // crowded = more ranks than allowed CPUs
 
-// The first line whose limits hold answers. Problem::bytes() is compared.
+// The first line whose limits hold answers. Problem::key_bytes() is compared.
 struct Line {
     Collective collective;
     Load load;
@@ -41,13 +41,26 @@ constexpr std::array lines = {
     Line{all_gather, Load::any, any_ranks, any_bytes, "one_shot", 0},
     Line{reduce_scatter, Load::any, any_ranks, any_bytes, "one_shot", 0},
     Line{broadcast, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{Collective::reduce, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{gather, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{scatter, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{all_to_all, Load::any, any_ranks, any_bytes, "windowed", 0},
     Line{barrier, Load::any, 64, any_bytes, "one_shot", 0},
     Line{barrier, Load::any, any_ranks, any_bytes, "dissemination", 0},
+    Line{scan, Load::any, any_ranks, any_bytes, "recursive_doubling", 0},
+    Line{exscan, Load::any, any_ranks, any_bytes, "recursive_doubling", 0},
+    Line{all_gather_v, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{reduce_scatter_v, Load::any, any_ranks, any_bytes, "ring", 0},
+    Line{gather_v, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{scatter_v, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{all_to_all_v, Load::any, any_ranks, any_bytes, "windowed", 0},
+    Line{send_recv, Load::any, any_ranks, any_bytes, "linear", 0},
+    Line{batch_send_recv, Load::any, any_ranks, any_bytes, "linear", 0},
 };
 
 bool holds(const Line& line, const Problem& problem, bool crowded) {
     const bool load = line.load == Load::any || (line.load == Load::crowded) == crowded;
-    return line.collective == problem.collective && load && problem.ranks <= line.max_ranks && problem.bytes() <= line.max_bytes;
+    return line.collective == problem.collective && load && problem.ranks <= line.max_ranks && problem.key_bytes() <= line.max_bytes;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // From a config to schedules: the checks a config must pass, then algorithm, segments and channels composed.
+#include "collectives/amounts.hpp"
 #include "collectives/catalogue.hpp"
 #include "collectives/composition.hpp"
+#include "collectives/node_map.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
 
@@ -16,8 +18,19 @@ namespace {
 
 using Reason = std::optional<std::string>;
 
+// With amounts the blocks are cut, each in as many pieces; only send_recv moves `count` elements like the others.
+bool cuts_blocks(const Problem& problem) {
+    return has_amounts(problem.collective) && problem.collective != Collective::send_recv;
+}
+
+// Elements that decide how many segments there are.
+std::uint64_t longest_to_cut(const Problem& problem) {
+    return cuts_blocks(problem) ? longest_block(problem) : problem.count;
+}
+
 std::uint64_t cut_elements(const Problem& problem, const Cut& cut) {
-    return problem.count / static_cast<std::uint64_t>(cut.channels) + (problem.count % static_cast<std::uint64_t>(cut.channels) != 0 ? 1 : 0);
+    const std::uint64_t elements = longest_to_cut(problem);
+    return elements / static_cast<std::uint64_t>(cut.channels) + (elements % static_cast<std::uint64_t>(cut.channels) != 0 ? 1 : 0);
 }
 
 std::uint64_t segments_of(std::uint64_t elements, std::uint64_t segment_elements) {
@@ -32,7 +45,8 @@ Program channel_program(const Algorithm& algorithm, const Part& channel, std::ui
     for (std::uint64_t segment = 0; segment < segments; ++segment) {
         const std::uint64_t first = segment * segment_elements;
         const std::uint64_t length = segments == 1 ? channel.length : std::min(segment_elements, channel.length - first);
-        programs.push_back(algorithm.program({channel.problem, channel.rank, channel.begin + first, length}));
+        const Piece piece{static_cast<int>(segment), static_cast<int>(segments)};
+        programs.push_back(algorithm.program({channel.problem, channel.rank, channel.begin + first, length, channel.channel, piece}));
     }
     return pipelined(programs);
 }
@@ -44,11 +58,23 @@ Reason reject_problem(const Problem& problem) {
     if (reduces(problem.collective)) {
         if (Reason reason = core::unsupported(problem.dtype, problem.op)) return reason;
     }
+    if (problem.in_place && !has_in_place(problem.collective)) return fmt::format("{} has no in-place form", name_of(problem.collective));
+    if (problem.op == core::Op::avg && reduces(problem.collective) && !can_average(problem.collective))
+        return fmt::format("op avg does not apply to {}; it has no one owner of a value that could divide", name_of(problem.collective));
     if (problem.collective == Collective::barrier && problem.count != 0) return fmt::format("count {} for barrier; it moves no elements, use 0", problem.count);
     constexpr std::uint64_t limit = std::uint64_t{1} << 56;
     if (problem.count > limit / core::size_of(problem.dtype) / static_cast<std::uint64_t>(problem.ranks))
         return fmt::format("count {} on {} ranks is above 2^56 bytes", problem.count, problem.ranks);
-    return {};
+    return wrong_amounts(problem);
+}
+
+Reason reject_nodes(const Problem& problem, const Algorithm& algorithm) try {
+    if (!algorithm.constraints.uses_nodes || problem.node_map.empty()) return {};
+    const int mapped = NodeMap::parse(problem.node_map).ranks();
+    if (mapped == problem.ranks) return {};
+    return fmt::format("{} follows the node map, but {} names {} ranks, not {}", algorithm.name, problem.node_map, mapped, problem.ranks);
+} catch (const core::Error& error) {
+    return error.what();
 }
 
 Reason reject_ranks(const Problem& problem, const Algorithm& algorithm) {
@@ -58,7 +84,7 @@ Reason reject_ranks(const Problem& problem, const Algorithm& algorithm) {
         return fmt::format("{} needs a power of two of ranks, not {}", algorithm.name, problem.ranks);
     if (limits.even_ranks && problem.ranks % 2 != 0) return fmt::format("{} needs an even number of ranks, not {}", algorithm.name, problem.ranks);
     if (problem.in_place && !limits.in_place) return fmt::format("{} does not work in place", algorithm.name);
-    return {};
+    return reject_nodes(problem, algorithm);
 }
 
 Reason reject_axes(const core::Config& config, const Algorithm& algorithm) {
@@ -77,6 +103,8 @@ Reason reject_cut(const Problem& problem, const core::Config& config, const Algo
     const std::uint64_t segment = config.number("segment_bytes", 0);
     if (segment == 0) return {};
     if (!algorithm.constraints.segmentable) return fmt::format("segment_bytes={} does not apply to {}; use 0", segment, algorithm.name);
+    if (cuts_blocks(problem) && !amounts_known_to_all(problem))
+        return fmt::format("segment_bytes={} needs counts that all ranks know, as the matrix of {}; use 0", segment, name_of(problem.collective));
     if (segment < min_segment_bytes) return fmt::format("segment_bytes={} is below {}; 0 means one segment", segment, min_segment_bytes);
     const Cut cut = cut_of(problem, config);
     const std::uint64_t segments = segments_of(cut_elements(problem, cut), cut.segment_elements);
@@ -109,6 +137,8 @@ Reason reject_protocol(const Problem& problem, const core::Config& config, const
     if (Reason reason = reject_word(config, "staging_stores", stores)) return reason;
     const std::uint64_t inline_bytes = config.number("inline_bytes", 2048);
     if (inline_bytes != 0 && inline_bytes != 48 && inline_bytes != 2048) return fmt::format("inline_bytes={} is not one of 0, 48, 2048", inline_bytes);
+    if (config.get("protocol") == "inline" && cuts_blocks(problem) && !amounts_known_to_all(problem))
+        return fmt::format("protocol=inline does not apply to {}, whose ranks do not know all message sizes; use staged", name_of(problem.collective));
     // No message is longer than the larger buffer, so small problems need no look at their schedules.
     if (config.get("protocol") != "inline" || problem.bytes() <= inline_bytes) return {};
     const std::uint64_t longest = longest_message(problem, algorithm, cut_of(problem, config)) * core::size_of(problem.dtype);
@@ -147,12 +177,12 @@ Reason reject(const Problem& problem, const core::Config& config) {
 }
 
 Schedule generate(const Problem& problem, const Algorithm& algorithm, const Cut& cut, Rank rank) {
-    const Slice whole{BufferId::input, 0, problem.count};
+    const Slice whole{BufferId::input, 0, longest_to_cut(problem)};
     std::vector<Program> programs;
     programs.reserve(static_cast<std::size_t>(cut.channels));
     for (int channel = 0; channel < cut.channels; ++channel) {
         const Slice part = balanced(whole, cut.channels, channel);
-        programs.push_back(channel_program(algorithm, {problem, rank, part.offset, part.length}, cut.segment_elements));
+        programs.push_back(channel_program(algorithm, {problem, rank, part.offset, part.length, {channel, cut.channels}}, cut.segment_elements));
     }
     return split(programs);
 }
@@ -161,6 +191,8 @@ Schedule generate(const Problem& problem, const core::Config& config, Rank rank)
     if (const Reason reason = reject(problem, config)) throw core::Error(core::ErrorCode::usage, *reason);
     if (rank < 0 || rank >= problem.ranks)
         throw core::Error(core::ErrorCode::usage, fmt::format("rank {} of {} ranks; ranks are 0 to {}", rank, problem.ranks, problem.ranks - 1));
+    if (const Reason reason = has_amounts(problem.collective) ? wrong_amounts(problem, rank) : Reason{})
+        throw core::Error(core::ErrorCode::usage, fmt::format("{} on rank {}: {}", name_of(problem.collective), rank, *reason));
     return generate(problem, *find_algorithm(problem.collective, config.algorithm()), cut_of(problem, config), rank);
 }
 

@@ -6,12 +6,10 @@ namespace attune::collectives {
 
 std::array<Placement, 3> placements(const Problem& problem, const Schedule& schedule) {
     const std::uint64_t size = core::size_of(problem.dtype);
-    // A rank that is not the root passes no input.
-    const bool no_input = problem.collective == Collective::broadcast && !problem.in_place && schedule.rank != problem.root;
-    Placement input{Memory::input, 0, no_input ? 0 : problem.input_elements()};
-    Placement output{Memory::output, 0, problem.output_elements()};
+    Placement input{Memory::input, 0, problem.input_elements(schedule.rank)};
+    Placement output{Memory::output, 0, problem.output_elements(schedule.rank)};
     if (problem.in_place) {
-        const Memory larger = problem.collective == Collective::reduce_scatter ? Memory::input : Memory::output;
+        const Memory larger = in_place_is_input(problem.collective) ? Memory::input : Memory::output;
         input.memory = output.memory = larger;
         input.base = in_place_input_offset(problem, schedule.rank) * size;
         output.base = in_place_output_offset(problem, schedule.rank) * size;

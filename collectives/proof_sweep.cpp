@@ -1,5 +1,8 @@
 #include "collectives/proof_sweep.hpp"
 
+#include "collectives/amounts.hpp"
+#include "collectives/node_map.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/error.hpp"
 
 #include <fmt/format.h>
@@ -24,13 +27,37 @@ std::uint64_t prime_above(std::uint64_t number) {
     return number;
 }
 
+std::vector<std::string> cyclic_labels(int ranks, int nodes) {
+    std::vector<std::string> labels;
+    for (int rank = 0; rank < ranks; ++rank)
+        labels.push_back(std::to_string(rank % nodes));
+    return labels;
+}
+
 bool cuts_vector(Collective collective) {
     return collective == Collective::all_reduce || collective == Collective::broadcast;
 }
 
-std::string config_text(const Problem& problem, const Cut& cut) {
-    return fmt::format("count={},in_place={},segment_elements={},channels={}", problem.count, problem.in_place ? "yes" : "no", cut.segment_elements,
-                       cut.channels);
+std::string config_text(const SweepProblem& item, const Cut& cut) {
+    return fmt::format("{},in_place={},segment_elements={},channels={}", item.text, item.problem.in_place ? "yes" : "no", cut.segment_elements, cut.channels);
+}
+
+// Small and uneven, and long enough for three segments on two channels.
+std::vector<SweepProblem> problems_with_amounts(const Problem& shape, std::span<const std::uint64_t> more) {
+    std::vector<SweepProblem> problems;
+    std::vector<std::uint64_t> units = {1, 13};
+    units.insert(units.end(), more.begin(), more.end());
+    for (const AmountsShape form : all_amounts_shapes()) {
+        for (const std::uint64_t unit : units) {
+            if (form == AmountsShape::all_zero && unit != units.front()) continue;
+            problems.push_back({with_sample_amounts(shape, form, unit), fmt::format("amounts={}*{}", name_of(form), unit)});
+            if (shape.collective != Collective::all_to_all_v) continue;
+            problems.push_back(problems.back());
+            problems.back().known_matrix = false;
+            problems.back().text += ",known_matrix=no";
+        }
+    }
+    return problems;
 }
 
 }  // namespace
@@ -44,14 +71,46 @@ std::vector<std::uint64_t> sweep_counts(Collective collective, int ranks) {
     return counts;
 }
 
-std::vector<Cut> sweep_cuts(const Algorithm& algorithm, std::uint64_t count) {
+std::vector<std::string> sweep_node_maps(int ranks) {
+    std::vector<std::string> labels;
+    for (int rank = 0; rank < ranks; ++rank)
+        labels.push_back(std::to_string(rank * rank % 5 / 2));
+    std::vector<std::string> texts = {NodeMap::blocks(ranks, ranks).text(), NodeMap::blocks(ranks, 1).text(), NodeMap::blocks(ranks, 2).text()};
+    for (const std::vector<std::string>& map : {cyclic_labels(ranks, 3), labels})
+        texts.push_back(NodeMap::of_labels(map).text());
+    std::ranges::sort(texts);
+    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    return texts;
+}
+
+std::vector<SweepProblem> sweep_problems(const Algorithm& algorithm, const Problem& shape, std::span<const std::uint64_t> more) {
+    if (has_amounts(shape.collective)) return problems_with_amounts(shape, more);
+    std::vector<std::uint64_t> counts = sweep_counts(shape.collective, shape.ranks);
+    if (shape.collective != Collective::barrier) counts.insert(counts.end(), more.begin(), more.end());
+    const std::vector<std::string> maps = algorithm.constraints.uses_nodes ? sweep_node_maps(shape.ranks) : std::vector<std::string>{""};
+    std::vector<SweepProblem> problems;
+    for (const std::uint64_t count : counts) {
+        for (const std::string& map : maps) {
+            SweepProblem& made = problems.emplace_back(SweepProblem{shape, fmt::format("count={}", count)});
+            made.problem.count = count;
+            made.problem.node_map = map;
+            if (!map.empty()) made.text += ",node_map=" + map;
+        }
+    }
+    return problems;
+}
+
+std::vector<Cut> sweep_cuts(const Algorithm& algorithm, const Problem& problem) {
+    const bool blocks = has_amounts(problem.collective) && problem.collective != Collective::send_recv;
+    const std::uint64_t count = blocks ? longest_block(problem) : problem.count;
+    const bool segmentable = algorithm.constraints.segmentable && (!blocks || amounts_known_to_all(problem));
     std::vector<Cut> cuts;
     for (int channels = 1; channels <= (algorithm.constraints.splittable ? 2 : 1); ++channels) {
         cuts.push_back({0, channels});
         const auto many = static_cast<std::uint64_t>(channels);
         const std::uint64_t longest = (count + many - 1) / many;
         const std::uint64_t segment = longest / 3 + 1;  // the third segment is shorter, for all lengths but 1, 2 and 4
-        if (algorithm.constraints.segmentable && segment < longest) cuts.push_back({segment, channels});
+        if (segmentable && segment < longest) cuts.push_back({segment, channels});
     }
     return cuts;
 }
@@ -59,31 +118,31 @@ std::vector<Cut> sweep_cuts(const Algorithm& algorithm, std::uint64_t count) {
 SweepResult ProofSweep::run(const Algorithm& algorithm) {
     SweepResult result;
     for (const int ranks : options_.ranks) {
-        Problem problem;
-        problem.collective = algorithm.collective;
-        problem.ranks = ranks;
+        Problem shape;
+        shape.collective = algorithm.collective;
+        shape.ranks = ranks;
         core::Config config = options_.pinned;
         config.set("algorithm", algorithm.name);
-        if (const std::optional<std::string> reason = reject(problem, config)) {
+        if (const std::optional<std::string> reason = reject(problems_for(algorithm, shape).front().problem, config)) {
             result.skipped.push_back(fmt::format("{} ranks: {}", ranks, *reason));
             continue;
         }
         const std::vector<int> roots = is_rooted(algorithm.collective) ? options_.roots(ranks) : std::vector<int>{0};
         for (const int root : roots) {
-            problem.root = root;
-            run_problem(algorithm, problem, result);
+            shape.root = root;
+            run_shape(algorithm, shape, result);
             if (result.stopped) return result;
         }
     }
     return result;
 }
 
-std::vector<std::uint64_t> ProofSweep::counts_for(const Problem& problem) const {
-    std::vector<std::uint64_t> counts = sweep_counts(problem.collective, problem.ranks);
-    const std::uint64_t segment = options_.pinned.number("segment_bytes", 0) / core::size_of(problem.dtype);
+std::vector<SweepProblem> ProofSweep::problems_for(const Algorithm& algorithm, const Problem& shape) const {
+    const std::uint64_t segment = options_.pinned.number("segment_bytes", 0) / core::size_of(shape.dtype);
     // Three segments, the last shorter, on every channel.
-    if (segment > 0) counts.push_back((2 * segment + segment / 2 + 1) * std::max<std::uint64_t>(options_.pinned.number("channels", 2), 1));
-    return counts;
+    std::vector<std::uint64_t> more;
+    if (segment > 0) more.push_back((2 * segment + segment / 2 + 1) * std::max<std::uint64_t>(options_.pinned.number("channels", 2), 1));
+    return sweep_problems(algorithm, shape, more);
 }
 
 std::vector<Cut> ProofSweep::cuts_for(const Algorithm& algorithm, const Problem& problem) const {
@@ -91,7 +150,7 @@ std::vector<Cut> ProofSweep::cuts_for(const Algorithm& algorithm, const Problem&
     const bool one_segment_length = options_.pinned.get("segment_bytes").has_value();
     const bool one_channel_count = options_.pinned.get("channels").has_value();
     std::vector<Cut> cuts;
-    for (Cut cut : sweep_cuts(algorithm, problem.count)) {
+    for (Cut cut : sweep_cuts(algorithm, problem)) {
         if ((one_segment_length && cut.segment_elements != 0) || (one_channel_count && cut.channels > 1)) continue;
         if (one_segment_length) cut.segment_elements = pinned.segment_elements;
         if (one_channel_count) cut.channels = pinned.channels;
@@ -100,35 +159,38 @@ std::vector<Cut> ProofSweep::cuts_for(const Algorithm& algorithm, const Problem&
     return cuts;
 }
 
-void ProofSweep::run_problem(const Algorithm& algorithm, const Problem& shape, SweepResult& result) {
-    Problem problem = shape;
-    const bool both_places = problem.collective != Collective::barrier && algorithm.constraints.in_place;
-    for (const std::uint64_t count : counts_for(shape)) {
-        problem.count = count;
+void ProofSweep::run_shape(const Algorithm& algorithm, const Problem& shape, SweepResult& result) {
+    const bool both_places = shape.collective != Collective::barrier && algorithm.constraints.in_place;
+    for (SweepProblem& item : problems_for(algorithm, shape)) {
         for (int place = 0; place < (both_places ? 2 : 1); ++place) {
-            problem.in_place = place == 1;
-            for (const Cut& cut : cuts_for(algorithm, problem)) {
+            item.problem.in_place = place == 1;
+            for (const Cut& cut : cuts_for(algorithm, item.problem)) {
+                if (!item.known_matrix && cut.segment_elements != 0) continue;
                 result.stopped = options_.stop && options_.stop();
                 if (result.stopped) return;
-                prove(algorithm, problem, cut, result);
+                prove(algorithm, item, cut, result);
             }
         }
     }
 }
 
-void ProofSweep::prove(const Algorithm& algorithm, const Problem& problem, const Cut& cut, SweepResult& result) {
-    const std::string reason = refute_both(algorithm, problem, cut);
+void ProofSweep::prove(const Algorithm& algorithm, const SweepProblem& item, const Cut& cut, SweepResult& result) {
+    const std::string reason = refute_both(algorithm, item, cut);
     if (reason.empty()) {
         ++result.proved;
     } else {
-        result.failures.push_back({algorithm.collective, std::string(algorithm.name), problem.ranks, problem.root, config_text(problem, cut), reason});
+        result.failures.push_back({algorithm.collective, std::string(algorithm.name), item.problem.ranks, item.problem.root, config_text(item, cut), reason});
     }
 }
 
-std::string ProofSweep::refute_both(const Algorithm& algorithm, const Problem& problem, const Cut& cut) {
+std::string ProofSweep::refute_both(const Algorithm& algorithm, const SweepProblem& item, const Cut& cut) {
+    const Problem& problem = item.problem;
     schedules_.clear();
-    for (Rank rank = 0; rank < problem.ranks; ++rank)
-        schedules_.push_back(generate(problem, algorithm, cut, rank));
+    views_.clear();
+    for (Rank rank = 0; rank < problem.ranks; ++rank) {
+        if (!item.known_matrix) views_.push_back(view_of(problem, rank));
+        schedules_.push_back(generate(item.known_matrix ? problem : views_.back(), algorithm, cut, rank));
+    }
     if (const std::optional<std::string> reason = verifier_.refute(problem, schedules_)) return "schedule: " + *reason;
     // Small enough that the counts of a sweep give messages on both sides of it.
     CompileOptions options;
@@ -136,7 +198,7 @@ std::string ProofSweep::refute_both(const Algorithm& algorithm, const Problem& p
     plans_.clear();
     try {
         for (const Schedule& schedule : schedules_)
-            plans_.push_back(compile(problem, schedule, options));
+            plans_.push_back(compile(item.known_matrix ? problem : views_[static_cast<std::size_t>(schedule.rank)], schedule, options));
     } catch (const core::Error& error) {
         return std::string("plan: ") + error.what();
     }

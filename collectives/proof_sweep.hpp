@@ -25,7 +25,7 @@ struct ProofFailure {
     std::string algorithm;
     int ranks = 0;
     int root = 0;
-    std::string config;  // "count=7,in_place=no,segment_elements=3,channels=2"
+    std::string config;  // "count=7,in_place=no,segment_elements=3,channels=2"; with amounts "amounts=sparse*7", with nodes "node_map=2,2,1"
     std::string reason;  // "schedule: rank 3 step 5 ..." or "plan: rank 3 operation 2 ..."
 };
 
@@ -36,28 +36,41 @@ struct SweepResult {
     bool stopped = false;
 };
 
+// A problem of all ranks and what varies in it, as text.
+struct SweepProblem {
+    Problem problem;
+    std::string text;          // "count=7"
+    bool known_matrix = true;  // all_to_all_v: generated from the matrix, or from each rank's own row and column
+};
+
+// The same shape with the counts, or amounts, and node maps of a sweep; `more` counts are added.
+std::vector<SweepProblem> sweep_problems(const Algorithm& algorithm, const Problem& shape, std::span<const std::uint64_t> more = {});
+
 class ProofSweep {
 public:
     explicit ProofSweep(SweepOptions options) : options_(std::move(options)) {}
     SweepResult run(const Algorithm& algorithm);
 
 private:
-    std::vector<std::uint64_t> counts_for(const Problem& problem) const;
+    std::vector<SweepProblem> problems_for(const Algorithm& algorithm, const Problem& shape) const;
     std::vector<Cut> cuts_for(const Algorithm& algorithm, const Problem& problem) const;
-    void run_problem(const Algorithm& algorithm, const Problem& problem, SweepResult& result);
-    void prove(const Algorithm& algorithm, const Problem& problem, const Cut& cut, SweepResult& result);
-    std::string refute_both(const Algorithm& algorithm, const Problem& problem, const Cut& cut);
+    void run_shape(const Algorithm& algorithm, const Problem& shape, SweepResult& result);
+    void prove(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut, SweepResult& result);
+    std::string refute_both(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut);
 
     SweepOptions options_;
     Verifier verifier_;
     std::vector<Schedule> schedules_;
+    std::vector<Problem> views_;
     std::vector<Plan> plans_;
 };
 
-// Counts 0, 1, p - 1, p + 1 and a prime, ascending: the smallest above 6p + 12 where the vector is cut (6 parts of at least p elements), 13 where each
-// rank's block is. Only 0 for a barrier.
+// Counts 0, 1, p - 1, p + 1 and a prime, ascending: the smallest above 6p + 12 where all_reduce and broadcast cut the vector (6 parts of at least p elements),
+// else 13. Only 0 for a barrier.
 std::vector<std::uint64_t> sweep_counts(Collective collective, int ranks);
+// One node, one rank per node, nodes of two, three cyclic nodes, and an irregular map, as far as they differ.
+std::vector<std::string> sweep_node_maps(int ranks);
 // One segment, and three of which the last is shorter, on one and on two channels; cuts that a count makes equal to another are left out.
-std::vector<Cut> sweep_cuts(const Algorithm& algorithm, std::uint64_t count);
+std::vector<Cut> sweep_cuts(const Algorithm& algorithm, const Problem& problem);  // with amounts of their longest block
 
 }  // namespace attune::collectives

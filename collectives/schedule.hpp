@@ -10,8 +10,6 @@
 
 namespace attune::collectives {
 
-using Rank = std::int32_t;
-
 enum class StepKind : std::uint8_t {
     send,    // source slice -> peer
     recv,    // next message of peer -> destination slice (or, joined, one more source of the fold)

@@ -150,7 +150,8 @@ constexpr bool same(Public a, Internal b) {
 }
 static_assert(same(Collective::all_reduce, collectives::Collective::all_reduce) && same(Collective::all_gather, collectives::Collective::all_gather) &&
               same(Collective::reduce_scatter, collectives::Collective::reduce_scatter) && same(Collective::broadcast, collectives::Collective::broadcast) &&
-              same(Collective::barrier, collectives::Collective::barrier));
+              same(Collective::barrier, collectives::Collective::barrier) && same(Collective::exscan, collectives::Collective::exscan) &&
+              same(Collective::batch_send_recv, collectives::Collective::batch_send_recv));
 static_assert(same(DType::float32, core::DType::float32) && same(DType::float64, core::DType::float64) && same(DType::int32, core::DType::int32) &&
               same(DType::int64, core::DType::int64));
 static_assert(same(Op::sum, core::Op::sum) && same(Op::prod, core::Op::prod) && same(Op::min, core::Op::min) && same(Op::max, core::Op::max));
@@ -163,7 +164,7 @@ void require_known(const char* what, int value, int last) {
 }  // namespace
 
 collectives::Problem problem_of(const Call& call) {
-    require_known("the collective", static_cast<int>(call.collective), static_cast<int>(Collective::barrier));
+    require_known("the collective", static_cast<int>(call.collective), static_cast<int>(Collective::batch_send_recv));
     require_known("the dtype", static_cast<int>(call.dtype), static_cast<int>(DType::int64));
     require_known("the op", static_cast<int>(call.op), static_cast<int>(Op::max));
     collectives::Problem problem;

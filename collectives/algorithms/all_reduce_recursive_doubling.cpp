@@ -12,6 +12,7 @@ struct Doubling {
     Builder builder;
     Slice output, spare, current;
     int folds_left;
+    Finish finish;
 
     Slice next() {
         --folds_left;
@@ -19,7 +20,7 @@ struct Doubling {
     }
     void fold_with(Rank peer) {
         const Slice target = next();
-        builder.recv_reduce(peer, current, target);
+        builder.recv_reduce(peer, current, target, folds_left == 0 ? finish : Finish::store);
         current = target;
     }
 };
@@ -46,7 +47,7 @@ Program all_reduce_recursive_doubling(const Part& part) {
     const int extra = part.ranks() - (1 << levels);
     const bool paired = part.rank < 2 * extra;
     const bool odd = part.rank % 2 == 1;
-    Doubling state{Builder(part.rank), part.whole(BufferId::output), {}, part.whole(BufferId::input), levels + (paired ? 1 : 0)};
+    Doubling state{Builder(part.rank), part.whole(BufferId::output), {}, part.whole(BufferId::input), levels + (paired ? 1 : 0), final_finish(part)};
     state.spare = part.ranks() > 1 ? state.builder.scratch(part.length) : Slice{};
     if (part.problem.in_place) state.current = state.output;
     // In place, an unpaired rank would write what it sends when its first fold lands in output.

@@ -19,7 +19,8 @@ Program ring_reduce_scatter(const Part& part) {
     const Rank previous = part.neighbor(-1);
     for (int k = 0; k + 1 < part.ranks(); ++k) {
         builder.send(next, ring_slice(part, k == 0 ? BufferId::input : BufferId::output, -k - 1));
-        builder.recv_reduce(previous, ring_slice(part, BufferId::input, -k - 2), ring_slice(part, BufferId::output, -k - 2));
+        const Finish finish = k + 2 == part.ranks() ? final_finish(part) : Finish::store;
+        builder.recv_reduce(previous, ring_slice(part, BufferId::input, -k - 2), ring_slice(part, BufferId::output, -k - 2), finish);
         builder.end_round();
     }
     return builder.finish();

@@ -4,18 +4,11 @@
 
 #include "collectives/composition.hpp"
 
-#include <algorithm>
-
 namespace attune::collectives::algorithms {
 
 namespace {
 
-// Slices [place, place + held()) of the rank at this distance from the root, after the scatter.
-int held_after_scatter(int place, int ranks) {
-    if (place == 0) return ranks;
-    return std::min(place & -place, ranks - place);
-}
-
+// After the scatter place i holds slices [i, i + subtree(i)).
 Slice slice_run(const Part& part, int place, int first, int many) {
     return balanced_run(part.whole(place == 0 ? BufferId::input : BufferId::output), part.ranks(), first, many);
 }
@@ -25,8 +18,8 @@ Program scatter(const Part& part, int place) {
     for (int distance = 1 << ceil_log2(part.ranks()) >> 1; distance > 0; distance /= 2) {
         const int child = place + distance;
         if (place % (2 * distance) == 0 && child < part.ranks())
-            builder.send(part.neighbor(distance), slice_run(part, place, child, held_after_scatter(child, part.ranks())));
-        if (place % (2 * distance) == distance) builder.recv(part.neighbor(-distance), slice_run(part, place, place, held_after_scatter(place, part.ranks())));
+            builder.send(part.neighbor(distance), slice_run(part, place, child, subtree(child, part.ranks())));
+        if (place % (2 * distance) == distance) builder.recv(part.neighbor(-distance), slice_run(part, place, place, subtree(place, part.ranks())));
         builder.end_round();
     }
     return builder.finish();
@@ -36,7 +29,7 @@ Program gather(const Part& part, int place) {
     Builder builder(part.rank);
     const int ranks = part.ranks();
     const int next = (place + 1) % ranks;
-    const auto holds = [&](int who, int slice) { return slice >= who && slice < who + held_after_scatter(who, ranks); };
+    const auto holds = [&](int who, int slice) { return slice >= who && slice < who + subtree(who, ranks); };
     if (place == 0) copy_own(builder, part, part.whole(BufferId::input), part.whole(BufferId::output));
     for (int k = 0; k + 1 < ranks; ++k) {
         const int sent = (place - k + ranks) % ranks;

@@ -85,7 +85,8 @@ private:
         messages(given.begin(), given.end(), per_block, [&](Rank first, int many) { builder_.send(peer, at(first, many)); });
         messages(kept.begin(), kept.end(), per_block, [&](Rank first, int many) {
             const bool result = last && first == part_.rank;
-            builder_.recv_reduce(peer, at(first, many), result ? part_.whole(BufferId::output) : scratch(first, many));
+            builder_.recv_reduce(peer, at(first, many), result ? part_.whole(BufferId::output) : scratch(first, many),
+                                 last ? final_finish(part_) : Finish::store);
         });
     }
 

@@ -18,7 +18,8 @@ Program reduce_scatter_ring(const Part& part) {
     for (int k = 0; k < rounds; ++k) {
         builder.send(part.neighbor(1), k == 0 ? part.block(BufferId::input, part.neighbor(-1)) : partial(k - 1));
         const bool last = k == rounds - 1;
-        builder.recv_reduce(part.neighbor(-1), part.block(BufferId::input, part.neighbor(-k - 2)), last ? part.whole(BufferId::output) : partial(k));
+        builder.recv_reduce(part.neighbor(-1), part.block(BufferId::input, part.neighbor(-k - 2)), last ? part.whole(BufferId::output) : partial(k),
+                            last ? final_finish(part) : Finish::store);
         builder.end_round();
     }
     return builder.finish();

@@ -1,4 +1,5 @@
 // Operations to actions. A plan is checked as it stands: its indices, its slices, its protocols and its hazards are not trusted.
+#include "collectives/amounts.hpp"
 #include "collectives/verify/program_set.hpp"
 
 #include "libcore/dtypes.hpp"
@@ -11,15 +12,13 @@ namespace attune::collectives::verify {
 
 namespace {
 
-Layout layout_of(const Plan& plan) {
-    const Problem& problem = plan.problem;
+Layout layout_of(const Problem& problem, const Plan& plan) {
     Layout layout;
-    const bool no_input = problem.collective == Collective::broadcast && !problem.in_place && plan.rank != problem.root;
-    layout.size = {no_input ? 0 : problem.input_elements(), problem.output_elements(), plan.scratch_bytes / core::size_of(problem.dtype)};
+    layout.size = {problem.input_elements(plan.rank), problem.output_elements(plan.rank), plan.scratch_bytes / core::size_of(problem.dtype)};
     layout.base = {0, layout.size[0], layout.size[0] + layout.size[1]};
     if (problem.in_place) {
         // One buffer, whatever the plan calls it.
-        const std::uint64_t larger = std::max(problem.input_elements(), problem.output_elements());
+        const std::uint64_t larger = problem.in_place_elements();
         layout.size = {larger, larger, layout.size[2]};
         layout.base = {0, 0, larger};
     }
@@ -29,7 +28,7 @@ Layout layout_of(const Plan& plan) {
 
 Refutation check_frame(const Problem& problem, const Plan& plan, const Plan& first, Rank rank) {
     if (plan.rank != rank) return fmt::format("the plan at place {} belongs to rank {}", rank, plan.rank);
-    if (!(plan.problem == problem)) return fmt::format("the plan of rank {} is for another problem", rank);
+    if (!(plan.problem == problem) && !(plan.problem == view_of(problem, rank))) return fmt::format("the plan of rank {} is for another problem", rank);
     if (plan.options.inline_bytes != first.options.inline_bytes || plan.options.fragment_bytes != first.options.fragment_bytes)
         return fmt::format("the plan of rank {} has other inline or fragment sizes than rank 0", rank);
     if (plan.options.protocol != first.options.protocol) return fmt::format("the plan of rank {} has another protocol than rank 0", rank);
@@ -211,7 +210,7 @@ Refutation lower(const Problem& problem, std::span<const Plan> plans, ProgramSet
     for (std::size_t rank = 0; rank < plans.size(); ++rank) {
         if (Refutation refutation = check_frame(problem, plans[rank], plans[0], static_cast<Rank>(rank))) return refutation;
         set.channels = std::max(set.channels, plans[rank].channels);
-        set.layouts.push_back(layout_of(plans[rank]));
+        set.layouts.push_back(layout_of(problem, plans[rank]));
     }
     check_size(set);
     return Lowering(set).run();

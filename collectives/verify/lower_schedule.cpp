@@ -11,11 +11,9 @@ namespace {
 
 Layout layout_of(const Problem& problem, const Schedule& schedule) {
     Layout layout;
-    const bool no_input = problem.collective == Collective::broadcast && !problem.in_place && schedule.rank != problem.root;
-    layout.size = {no_input ? 0 : problem.input_elements(), problem.output_elements(), schedule.scratch_elements};
+    layout.size = {problem.input_elements(schedule.rank), problem.output_elements(schedule.rank), schedule.scratch_elements};
     if (problem.in_place) {
-        layout.base = {in_place_input_offset(problem, schedule.rank), in_place_output_offset(problem, schedule.rank),
-                       std::max(problem.input_elements(), problem.output_elements())};
+        layout.base = {in_place_input_offset(problem, schedule.rank), in_place_output_offset(problem, schedule.rank), problem.in_place_elements()};
     } else {
         layout.base = {0, layout.size[0], layout.size[0] + layout.size[1]};
     }

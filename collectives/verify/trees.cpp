@@ -87,6 +87,16 @@ void Trees::merge_ranks(Node& node, std::span<const Tree> operands) {
     node.whole = node.sound && found == ranks_;
 }
 
+bool Trees::is_prefix(Tree tree, Rank ranks) const noexcept {
+    if (!nodes_[tree].sound) return false;
+    for (std::size_t word = 0; word < words_; ++word) {
+        const auto before = static_cast<std::size_t>(ranks) - std::min(static_cast<std::size_t>(ranks), word * 64);
+        const std::uint64_t wanted = before >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << before) - 1;
+        if (rank_sets_[tree * words_ + word] != wanted) return false;
+    }
+    return true;
+}
+
 void Trees::grow() {
     table_.assign(2 * table_.size(), empty);
     const std::size_t mask = table_.size() - 1;

@@ -23,6 +23,10 @@ public:
     Tree scaled(Tree operand);
     // Every rank exactly once, and nothing scaled.
     bool complete(Tree tree) const noexcept { return nodes_[tree].whole; }
+    // The same, then scaled once.
+    bool complete_and_scaled(Tree tree) const noexcept { return nodes_[tree].is_scaled && complete(operands_[nodes_[tree].first]); }
+    // Ranks 0 .. ranks - 1 exactly once and no others, nothing scaled.
+    bool is_prefix(Tree tree, Rank ranks) const noexcept;
     std::string describe(Tree tree) const;
 
 private:

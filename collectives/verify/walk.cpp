@@ -41,7 +41,7 @@ void Walk::start(const ProgramSet& set, bool with_data) {
     }
 }
 
-void Walk::define_inputs(const ProgramSet& set) {
+void Walk::define_inputs(const ProgramSet& set, const Trees& trees) {
     base_.clear();
     std::uint64_t total = 0;
     for (const Layout& layout : set.layouts) {
@@ -51,17 +51,17 @@ void Walk::define_inputs(const ProgramSet& set) {
     cells_.assign(total, undefined);
     const Problem& problem = set.problem;
     for (Rank rank = 0; rank < problem.ranks; ++rank) {
-        if (problem.collective == Collective::broadcast && rank != problem.root) continue;
         const std::uint64_t at = problem.in_place ? in_place_input_offset(problem, rank) : 0;
         Cell* input = cells_.data() + base_[static_cast<std::size_t>(rank)] + at;
-        for (std::uint32_t element = 0; element < problem.input_elements(); ++element)
-            input[element] = cell_of(static_cast<Tree>(rank), element);
+        const std::uint64_t elements = problem.input_elements(rank);
+        for (std::uint32_t element = 0; element < elements; ++element)
+            input[element] = cell_of(trees.leaf(rank), element);
     }
 }
 
 Refutation Walk::run(const ProgramSet& set, Trees& trees) {
     trees.reset(set.problem.ranks);
-    define_inputs(set);
+    define_inputs(set, trees);
     start(set, true);
     waits_for_readers_ = true;
     if (Refutation refutation = run_ready(set, trees)) return refutation;
@@ -228,27 +228,58 @@ Refutation Walk::check_result(const ProgramSet& set, const Trees& trees) const {
 
 Refutation Walk::check_rank(const ProgramSet& set, const Trees& trees, Rank rank) const {
     const Problem& problem = set.problem;
-    const bool sums = reduces(problem.collective);
-    const bool gathers = problem.collective == Collective::all_gather;
     const std::uint64_t at = problem.in_place ? in_place_output_offset(problem, rank) : set.layouts[static_cast<std::size_t>(rank)].base[1];
     const Cell* output = cells_.data() + base_[static_cast<std::size_t>(rank)] + at;
-    const std::uint64_t shift = problem.collective == Collective::reduce_scatter ? static_cast<std::uint64_t>(rank) * problem.count : 0;
-    const bool agree = problem.collective == Collective::all_reduce && rank > 0;
-    const std::uint64_t at_zero = problem.in_place ? 0 : set.layouts[0].base[1];
-    for (std::uint64_t element = 0; element < problem.output_elements(); ++element) {
-        const Cell cell = output[element];
-        const std::uint64_t wanted = gathers ? element % problem.count : shift + element;
-        if (cell == undefined) return fmt::format("rank {} output element {} is never written", rank, element);
-        const Tree tree = tree_of(cell);
-        const Rank owner = gathers ? static_cast<Rank>(element / problem.count) : problem.root;
-        if (element_of(cell) != wanted || (sums ? !trees.complete(tree) : tree != trees.leaf(owner)))
-            return fmt::format("rank {} output element {} holds {} of input element {}, not {} of {}", rank, element, trees.describe(tree), element_of(cell),
-                               sums ? "every rank once" : trees.describe(trees.leaf(owner)), wanted);
-        if (agree && cells_[at_zero + element] != cell)
-            return fmt::format("rank {} output element {} is {}, but {} on rank 0: their bits may differ", rank, element, trees.describe(tree),
-                               trees.describe(tree_of(cells_[at_zero + element])));
+    std::uint64_t end = 0;  // of what is checked
+    for (const Promise& promise : promises_of(problem, rank)) {
+        if (Refutation refutation = check_untouched(set, rank, at + end, at + promise.first)) return refutation;
+        for (std::uint64_t element = promise.first; element < promise.first + promise.length; ++element) {
+            if (Refutation refutation = check_cell(trees, {problem, promise, rank, element, output[element]})) return refutation;
+        }
+        end = promise.first + promise.length;
+    }
+    if (Refutation refutation = check_untouched(set, rank, at + end, set.layouts[static_cast<std::size_t>(rank)].base[2])) return refutation;
+    if (Refutation refutation = problem.in_place ? check_untouched(set, rank, 0, at) : Refutation{}) return refutation;
+    return problem.collective == Collective::all_reduce ? check_agreement(set, trees, rank) : Refutation{};
+}
+
+Refutation Walk::check_agreement(const ProgramSet& set, const Trees& trees, Rank rank) const {
+    const auto output_of = [&](Rank of) {
+        const std::uint64_t at = set.problem.in_place ? 0 : set.layouts[static_cast<std::size_t>(of)].base[1];
+        return cells_.data() + base_[static_cast<std::size_t>(of)] + at;
+    };
+    const Cell* first = output_of(0);
+    const Cell* output = output_of(rank);
+    for (std::uint64_t element = 0; element < set.problem.count; ++element) {
+        if (first[element] == output[element]) continue;
+        return fmt::format("rank {} output element {} is {}, but {} on rank 0: their bits may differ", rank, element, trees.describe(tree_of(output[element])),
+                           trees.describe(tree_of(first[element])));
     }
     return {};
+}
+
+// What no result lies in still holds what it held at the start.
+Refutation Walk::check_untouched(const ProgramSet& set, Rank rank, std::uint64_t begin, std::uint64_t end) const {
+    const Problem& problem = set.problem;
+    const Cell* user = cells_.data() + base_[static_cast<std::size_t>(rank)];
+    const std::uint64_t input = problem.in_place ? in_place_input_offset(problem, rank) : 0;
+    const std::uint64_t inputs = begin < end ? problem.input_elements(rank) : 0;
+    for (std::uint64_t element = begin; element < end; ++element) {
+        const bool is_input = element >= input && element - input < inputs;
+        const Cell before = is_input ? cell_of(static_cast<Tree>(rank), static_cast<std::uint32_t>(element - input)) : undefined;
+        if (user[element] != before) return fmt::format("rank {} writes element {} of its buffers, which is no result", rank, element);
+    }
+    return {};
+}
+
+Refutation Walk::check_cell(const Trees& trees, const Result& result) {
+    const auto& [problem, promise, rank, element, cell] = result;
+    if (cell == undefined) return fmt::format("rank {} output element {} is never written", rank, element);
+    const std::uint64_t wanted = promise.element + element - promise.first;
+    const Tree tree = tree_of(cell);
+    if (element_of(cell) == wanted && keeps(trees, problem, promise, tree)) return {};
+    return fmt::format("rank {} output element {} holds {} of input element {}, not {} of {}", rank, element, trees.describe(tree), element_of(cell),
+                       describe(trees, problem, promise), wanted);
 }
 
 Refutation Walk::check_barrier(const ProgramSet& set) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "collectives/verify/checks.hpp"
+#include "collectives/verify/postcondition.hpp"
 #include "collectives/verify/program_set.hpp"
 #include "collectives/verify/trees.hpp"
 
@@ -30,8 +31,8 @@ public:
     // Needs a matched set whose overwrites are listed. Refutes reads of undefined elements, folds of different elements, and deadlock under
     // rendezvous or buffered sends.
     Refutation run(const ProgramSet& set, Trees& trees);
-    // After run(): every output element is what the problem asks for, and equal trees where several ranks must agree. For a barrier: every rank's
-    // end comes after every rank's start.
+    // After run(): every output element is what the problem asks for, everything else is as it was, and equal trees where several ranks must agree. For a
+    // barrier: every rank's end comes after every rank's start.
     Refutation check_result(const ProgramSet& set, const Trees& trees) const;
 
 private:
@@ -42,7 +43,7 @@ private:
     };
 
     void start(const ProgramSet& set, bool with_data);
-    void define_inputs(const ProgramSet& set);
+    void define_inputs(const ProgramSet& set, const Trees& trees);
     Refutation run_ready(const ProgramSet& set, Trees& trees);
     Refutation advance(const ProgramSet& set, Trees& trees, std::uint32_t program);
     Refutation issue(const ProgramSet& set, const Action& send);
@@ -57,7 +58,17 @@ private:
     Cell* cells(const ProgramSet& set, const Action& action, std::uint32_t address) noexcept {
         return cells_.data() + base_[static_cast<std::size_t>(set.rank_of(action))] + address;
     }
+    struct Result {
+        const Problem& problem;
+        const Promise& promise;
+        Rank rank;
+        std::uint64_t element;
+        Cell cell;
+    };
     Refutation check_rank(const ProgramSet& set, const Trees& trees, Rank rank) const;
+    Refutation check_agreement(const ProgramSet& set, const Trees& trees, Rank rank) const;
+    Refutation check_untouched(const ProgramSet& set, Rank rank, std::uint64_t begin, std::uint64_t end) const;
+    static Refutation check_cell(const Trees& trees, const Result& result);
     Refutation check_barrier(const ProgramSet& set) const;
 
     std::vector<Cell> cells_;

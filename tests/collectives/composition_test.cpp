@@ -3,6 +3,8 @@
 
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/catalogue.hpp"
+#include "collectives/node_map.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "collectives/verifier.hpp"
 #include "libcore/error.hpp"
 
@@ -160,8 +162,12 @@ TEST(Composition, OfTwoLevelsIsProved) {
 TEST(Rounds, AreAsManyOnEveryRank) {
     for (const Algorithm& algorithm : catalogue()) {
         for (int ranks = 1; ranks <= 9; ++ranks) {
-            Problem problem{
-                algorithm.collective, ranks, algorithm.collective == Collective::barrier ? 0u : 20u, core::DType::float32, core::Op::sum, ranks - 1, false, ""};
+            Problem problem;
+            problem.collective = algorithm.collective;
+            problem.ranks = ranks;
+            problem.root = ranks - 1;
+            problem = with_sample_amounts(problem, AmountsShape::uneven, 20);
+            if (algorithm.constraints.uses_nodes) problem.node_map = NodeMap::blocks(ranks, 2).text();
             const std::size_t rounds = algorithm.program({problem, 0, 0, problem.count}).rounds();
             for (Rank rank = 1; rank < ranks; ++rank)
                 EXPECT_EQ(algorithm.program({problem, rank, 0, problem.count}).rounds(), rounds) << algorithm.name << " " << ranks;

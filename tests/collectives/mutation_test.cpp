@@ -1,6 +1,8 @@
 // How much the verifier notices: every step of every algorithm, and every operation of every compiled plan, changed a little. Mutants with the dependency
 // graph of the original are no mutants; of the others at least 98 % must be refused. Survivors are printed.
+#include "collectives/node_map.hpp"
 #include "collectives/proof_sweep.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "tests/support/dependency_graph.hpp"
 #include "tests/support/mutations.hpp"
 
@@ -23,9 +25,10 @@ MutationReport mutate_all(int first, int last, const std::vector<Cut>& cuts) {
                 Problem problem;
                 problem.collective = algorithm.collective;
                 problem.ranks = ranks;
-                problem.count = algorithm.collective == Collective::barrier ? 0 : static_cast<std::uint64_t>(2 * ranks + 1);
-                problem.root = ranks / 2;
-                problem.in_place = cut.channels > 1;
+                problem = with_sample_amounts(problem, AmountsShape::uneven, static_cast<std::uint64_t>(2 * ranks + 1));
+                problem.root = is_rooted(algorithm.collective) ? ranks / 2 : 0;
+                problem.in_place = cut.channels > 1 && algorithm.constraints.in_place;
+                if (algorithm.constraints.uses_nodes) problem.node_map = NodeMap::blocks(ranks, ranks < 4 ? 1 : 2).text();
                 if (!algorithm.constraints.splittable && cut.channels > 1) continue;
                 report += test::mutate(problem, algorithm, cut);
             }

@@ -39,17 +39,24 @@ TEST(ProofSweep, UsesTheCountsAroundTheRanksAndAPrime) {
     EXPECT_EQ(sweep_counts(Collective::barrier, 5), (std::vector<std::uint64_t>{0}));
 }
 
+Problem of_count(Collective collective, std::uint64_t count) {
+    Problem problem;
+    problem.collective = collective;
+    problem.count = count;
+    return problem;
+}
+
 TEST(ProofSweep, CutsThreeSegmentsWithARemainderOnEachChannel) {
     const Algorithm& ring = *find_algorithm(Collective::all_reduce, "ring");
-    const std::vector<Cut> cuts = sweep_cuts(ring, 43);
+    const std::vector<Cut> cuts = sweep_cuts(ring, of_count(Collective::all_reduce, 43));
     ASSERT_EQ(cuts.size(), 4u);
     for (const std::size_t cut : {1u, 3u}) {
         const std::uint64_t longest = (43 + static_cast<std::uint64_t>(cuts[cut].channels) - 1) / static_cast<std::uint64_t>(cuts[cut].channels);
         EXPECT_GT(longest, 2 * cuts[cut].segment_elements);
         EXPECT_LT(longest, 3 * cuts[cut].segment_elements);
     }
-    EXPECT_EQ(sweep_cuts(ring, 1).size(), 2u);
-    EXPECT_EQ(sweep_cuts(*find_algorithm(Collective::barrier, "one_shot"), 0).size(), 1u);
+    EXPECT_EQ(sweep_cuts(ring, of_count(Collective::all_reduce, 1)).size(), 2u);
+    EXPECT_EQ(sweep_cuts(*find_algorithm(Collective::barrier, "one_shot"), of_count(Collective::barrier, 0)).size(), 1u);
 }
 
 // An all_reduce whose last rank forgets everyone else.

@@ -12,7 +12,7 @@
 namespace attune::test {
 
 struct Case {
-    collectives::Problem problem;  // ranks of the communicator
+    collectives::Problem problem;  // ranks of the communicator; with amounts of all of them
     std::string text() const;
 };
 

@@ -1,6 +1,9 @@
 #include "tests/support/executor_cases.hpp"
 
+#include "collectives/amounts.hpp"
 #include "collectives/plan.hpp"
+#include "collectives/proof_sweep.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/element.hpp"
 #include "libcore/error.hpp"
 
@@ -62,7 +65,8 @@ ExecutorCase make_case(const Problem& problem, const Algorithm& algorithm, const
     made.problem = problem;
     made.name = std::string(name_of(problem.collective)) + " " + std::string(algorithm.name) + " ranks " + std::to_string(problem.ranks) + " count " +
                 std::to_string(problem.count) + " " + std::string(core::name_of(problem.dtype)) + " " + std::string(core::name_of(problem.op)) +
-                (problem.in_place ? " in place" : "") + " segment " + std::to_string(cut.segment_elements) + " channels " + std::to_string(cut.channels);
+                (problem.amounts ? " amounts" : "") + (problem.in_place ? " in place" : "") + " segment " + std::to_string(cut.segment_elements) +
+                " channels " + std::to_string(cut.channels);
     made.before = make_buffers(problem);
     std::mt19937 random(seed);
     for (Rank rank = 0; rank < problem.ranks; ++rank) {
@@ -81,10 +85,12 @@ std::vector<ExecutorCase> make_cases(const CaseRange& range) {
         Problem problem;
         problem.collective = algorithm.collective;
         problem.ranks = range.ranks;
-        problem.count = algorithm.collective == Collective::barrier ? 0 : count;
+        problem = with_sample_amounts(problem, all_amounts_shapes()[turn % all_amounts_shapes().size()], count);
+        if (algorithm.constraints.uses_nodes) problem.node_map = sweep_node_maps(range.ranks)[turn % sweep_node_maps(range.ranks).size()];
         problem.dtype = core::all_dtypes()[turn % core::all_dtypes().size()];
         problem.op = core::all_ops()[turn / 4 % core::all_ops().size()];
-        if (core::unsupported(problem.dtype, problem.op)) problem.op = core::Op::sum;
+        const bool divides_nowhere = problem.op == core::Op::avg && reduces(problem.collective) && !can_average(problem.collective);
+        if (core::unsupported(problem.dtype, problem.op) || divides_nowhere) problem.op = core::Op::sum;
         problem.root = is_rooted(algorithm.collective) ? static_cast<int>(turn) % range.ranks : 0;
         problem.in_place = in_place;
         cases.push_back(make_case(problem, algorithm, cut, turn));
@@ -118,8 +124,9 @@ std::string run_cases(Transport& transport, std::span<const ExecutorCase> cases,
     for (const ExecutorCase& test : cases) {
         if (flights.size() == static_cast<std::size_t>(options.in_flight)) finish_oldest();
         Flight& flight = flights.emplace_back(Flight{&test, test.before[rank], {}});
-        const auto schedule_of = [&](Rank peer) { return test.schedules[static_cast<std::size_t>(peer)]; };
-        const auto plan = std::make_shared<const Plan>(compile(test.problem, test.schedules[rank], options.compile, schedule_of));
+        const auto peers = [&](Rank peer) { return test.schedules[static_cast<std::size_t>(peer)]; };
+        const ScheduleOf schedule_of = has_amounts(test.problem.collective) ? ScheduleOf{} : ScheduleOf(peers);
+        const auto plan = std::make_shared<const Plan>(compile(view_of(test.problem, transport.rank()), test.schedules[rank], options.compile, schedule_of));
         const void* const input = test.problem.in_place ? flight.buffers.output.data() : flight.buffers.input.data();
         options.between();
         flight.ticket = executor.start(plan, input, flight.buffers.output.data(), std::hash<std::string>{}(test.name), test.name);

@@ -194,21 +194,25 @@ private:
 
 std::vector<UserBuffers> make_buffers(const Problem& problem) {
     const std::uint64_t size = core::size_of(problem.dtype);
-    const std::uint64_t input = problem.in_place ? 0 : problem.input_elements();
-    const std::uint64_t output = problem.in_place ? std::max(problem.input_elements(), problem.output_elements()) : problem.output_elements();
-    return std::vector<UserBuffers>(static_cast<std::size_t>(problem.ranks), UserBuffers{Bytes(input * size), Bytes(output * size)});
+    std::vector<UserBuffers> buffers;
+    for (Rank rank = 0; rank < problem.ranks; ++rank) {
+        const std::uint64_t input = problem.in_place ? 0 : problem.input_elements(rank);
+        const std::uint64_t output = problem.in_place ? problem.in_place_elements() : problem.output_elements(rank);
+        buffers.push_back({Bytes(input * size), Bytes(output * size)});
+    }
+    return buffers;
 }
 
 std::span<std::byte> input_of(const Problem& problem, int rank, UserBuffers& buffers) {
     if (!problem.in_place) return buffers.input;
     const std::uint64_t size = core::size_of(problem.dtype);
-    return std::span(buffers.output).subspan(in_place_input_offset(problem, rank) * size, problem.input_elements() * size);
+    return std::span(buffers.output).subspan(in_place_input_offset(problem, rank) * size, problem.input_elements(rank) * size);
 }
 
 std::span<std::byte> output_of(const Problem& problem, int rank, UserBuffers& buffers) {
     if (!problem.in_place) return buffers.output;
     const std::uint64_t size = core::size_of(problem.dtype);
-    return std::span(buffers.output).subspan(in_place_output_offset(problem, rank) * size, problem.output_elements() * size);
+    return std::span(buffers.output).subspan(in_place_output_offset(problem, rank) * size, problem.output_elements(rank) * size);
 }
 
 void walk(const Problem& problem, std::span<const Schedule> schedules, std::span<UserBuffers> buffers) {

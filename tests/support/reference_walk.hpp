@@ -16,7 +16,7 @@ struct UserBuffers {
     std::vector<std::byte> output;
 };
 
-// Buffers of the sizes of the problem, zeroed. Out of place only a broadcast's root needs its input; the others have one, too.
+// Buffers as each rank passes them, zeroed. `problem` knows the amounts of all ranks.
 std::vector<UserBuffers> make_buffers(const collectives::Problem& problem);
 // Where rank r's contribution lies (its input, or its slice of the one buffer), and its result.
 std::span<std::byte> input_of(const collectives::Problem& problem, int rank, UserBuffers& buffers);

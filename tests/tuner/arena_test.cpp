@@ -83,6 +83,7 @@ TEST_P(ArenaOnTransport, EveryAlgorithmIsExactForEveryEdgeCount) {
     for (const int ranks : {1, 2, 3, 5}) {
         const auto arena = launch_process_arena(team_of(ranks, GetParam()));
         for (const collectives::Collective collective : collectives::all_collectives()) {
+            if (collectives::has_amounts(collective)) continue;
             for (const std::uint64_t count : {0, 1, 2, 7, 1009}) {
                 for (const bool in_place : {false, true})
                     expect_right(*arena, problem_of(collective, ranks, count, in_place));

@@ -37,6 +37,7 @@ Reply checked(const collectives::Problem& problem, const std::function<void(cons
 
 TEST(Checker, ARightCallIsRightInEveryForm) {
     for (const collectives::Collective collective : collectives::all_collectives()) {
+        if (collectives::has_amounts(collective)) continue;
         for (const bool in_place : {false, true}) {
             const std::uint64_t count = collective == collectives::Collective::barrier ? 0 : 1009;
             const collectives::Problem problem = alone(collective, count, in_place);

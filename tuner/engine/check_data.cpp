@@ -176,7 +176,7 @@ Difference output_difference(const collectives::Problem& problem, int rank, std:
         case collectives::Collective::broadcast:
             compare_copied<T>(inputs, problem.root, 0, problem.count, output, difference);
             break;
-        case collectives::Collective::barrier:
+        default:
             break;
     }
     return difference;

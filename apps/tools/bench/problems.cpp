@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 namespace attune::tools::bench {
@@ -26,8 +28,7 @@ std::vector<Value> values_of(const std::vector<std::string>& words, std::span<co
 }
 
 std::uint64_t blocks_of(Collective collective, int ranks) {
-    const bool per_rank = collective == Collective::all_gather || collective == Collective::reduce_scatter;
-    return per_rank ? static_cast<std::uint64_t>(ranks) : 1;
+    return collectives::has_blocks(collective) ? static_cast<std::uint64_t>(ranks) : 1;
 }
 
 std::uint64_t parse_count(const std::string& text) {
@@ -106,7 +107,9 @@ void add_series(const Options& options, Problem shape, std::vector<Problem>& pro
 
 std::vector<Collective> collectives_of(const Options& options) {
     const std::vector<std::string> all = {"all"};
-    return values_of<Collective>(options.collectives.empty() ? all : options.collectives, collectives::all_collectives(), collectives::parse_collective);
+    std::vector<Collective> of_a_count;
+    std::ranges::copy_if(collectives::all_collectives(), std::back_inserter(of_a_count), std::not_fn(collectives::has_amounts));
+    return values_of<Collective>(options.collectives.empty() ? all : options.collectives, of_a_count, collectives::parse_collective);
 }
 
 std::vector<Problem> problems_of(const Options& options, int ranks) {
@@ -144,6 +147,9 @@ std::optional<double> bus_bandwidth(const Problem& problem, double us) {
             return *bandwidth * 2 * others;
         case Collective::all_gather:
         case Collective::reduce_scatter:
+        case Collective::gather:
+        case Collective::scatter:
+        case Collective::all_to_all:
             return *bandwidth * others;
         default:
             return bandwidth;

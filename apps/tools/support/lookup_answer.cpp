@@ -17,7 +17,7 @@ using collectives::Problem;
 
 // Ranks' blocks side by side in the larger buffer.
 bool gathers_blocks(Collective collective) {
-    return collective == Collective::all_gather || collective == Collective::reduce_scatter;
+    return collectives::has_blocks(collective);
 }
 
 double distance_of(std::uint64_t bytes, const core::TableRow& row) {

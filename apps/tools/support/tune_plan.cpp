@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <thread>
 
 namespace attune::tools {
@@ -103,7 +105,7 @@ TunePlan plan_tune(const TuneOptions& options) {
     plan.identity = db::identity_of(plan.topology);
     for (const auto& name : options.collectives.empty() ? default_collectives : options.collectives) {
         if (name == "all") {
-            plan.collectives.assign(collectives::all_collectives().begin(), collectives::all_collectives().end());
+            std::ranges::copy_if(collectives::all_collectives(), std::back_inserter(plan.collectives), std::not_fn(collectives::has_amounts));
             break;
         }
         plan.collectives.push_back(collectives::parse_collective(name));

@@ -17,7 +17,27 @@
 
 namespace attune {
 
-enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, barrier };
+// The last seven need amounts per peer, which Call does not carry.
+enum class Collective : std::uint8_t {
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    broadcast,
+    reduce,
+    gather,
+    scatter,
+    all_to_all,
+    barrier,
+    scan,
+    exscan,
+    all_gather_v,
+    reduce_scatter_v,
+    gather_v,
+    scatter_v,
+    all_to_all_v,
+    send_recv,
+    batch_send_recv,
+};
 enum class DType : std::uint8_t { float32, float64, int32, int64 };
 enum class Op : std::uint8_t { sum, prod, min, max };
 
