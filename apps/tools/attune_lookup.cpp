@@ -48,6 +48,7 @@ tools::LookupQuery query_of(const Options& options) {
     problem.root = options.root;
     problem.in_place = options.in_place;
     problem.node_map = fmt::format("1x{}", options.ranks);
+    if (const auto why = core::unsupported(problem.dtype, problem.op); why && collectives::reduces(problem.collective)) throw usage(*why);
     const bool barrier = problem.collective == collectives::Collective::barrier;
     if (!options.size && !barrier) throw usage(options.collective + " needs a SIZE, such as 64K");
     if (options.root < 0 || options.root >= options.ranks) throw usage(fmt::format("root {} is outside 0 to {}", options.root, options.ranks - 1));
@@ -98,7 +99,7 @@ tools::Body set_up(CLI::App& app) {
     app.add_option("COLLECTIVE", options->collective, "all_reduce, all_gather, reduce_scatter, broadcast or barrier")->required()->type_name("");
     app.add_option("SIZE", options->size, "Bytes of the larger buffer: 8, 64K, 4M (none for barrier)")->type_name("");
     tools::add_ranks_option(app, options->ranks)->description("Ranks of the job; default: the launcher's, else one for each allowed CPU");
-    app.add_option("-d,--dtype", options->dtype, "float32 | float64 | int32 | int64")->type_name("WORD");
+    app.add_option("-d,--dtype", options->dtype, "Element type: float32, bfloat16, int8 ...")->type_name("WORD");
     app.add_option("-o,--op", options->op, "sum | prod | min | max")->type_name("WORD");
     app.add_option("-r,--root", options->root, "Root of a broadcast")->type_name("N");
     tools::add_transport_option(app, options->transport);

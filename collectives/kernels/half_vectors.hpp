@@ -1,10 +1,10 @@
-// Vectors of 16-bit floats to float32 and back, rounding to nearest even: with F16C where the file is compiled for it, else with integer operations
+// Vectors of 16-bit floats to float32 and back, rounding to nearest even: with F16C in the files for AVX2 and more, else with integer operations
 // of the same results. They equal core::Float16 and core::Bfloat16 for every bit pattern.
 #pragma once
 
 #include "collectives/kernels/vectors.hpp"
 
-#if defined(__F16C__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -28,9 +28,31 @@ struct HalfLanes {
 };
 
 template <std::size_t Lanes>
+[[gnu::always_inline]] inline typename HalfLanes<Lanes>::Words words_of(const typename HalfLanes<Lanes>::Narrow& bits) noexcept {
+    using L = HalfLanes<Lanes>;
+#if defined(__AVX2__)
+    // g++ 12 widens the two halves of the vector one by one.
+    if constexpr (Lanes == 8) return reinterpret_cast<typename L::Words>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(bits)));
+#endif
+#if defined(__AVX512F__)
+    if constexpr (Lanes == 16) return reinterpret_cast<typename L::Words>(_mm512_maskz_cvtepu16_epi32(all_lanes, reinterpret_cast<__m256i>(bits)));
+#endif
+    return __builtin_convertvector(bits, typename L::Words);
+}
+
+template <std::size_t Lanes>
+[[gnu::always_inline]] inline typename HalfLanes<Lanes>::Narrow halves_of(const typename HalfLanes<Lanes>::Words& words) noexcept {
+    using L = HalfLanes<Lanes>;
+#if defined(__AVX512F__)
+    if constexpr (Lanes == 16) return reinterpret_cast<typename L::Narrow>(_mm512_maskz_cvtepi32_epi16(all_lanes, reinterpret_cast<__m512i>(words)));
+#endif
+    return __builtin_convertvector(words, typename L::Narrow);
+}
+
+template <std::size_t Lanes>
 [[gnu::always_inline]] inline typename HalfLanes<Lanes>::Floats widen(Brain, const typename HalfLanes<Lanes>::Narrow& bits) noexcept {
     using L = HalfLanes<Lanes>;
-    return reinterpret_cast<typename L::Floats>(__builtin_convertvector(bits, typename L::Words) << 16);
+    return reinterpret_cast<typename L::Floats>(words_of<Lanes>(bits) << 16);
 }
 
 // NaNs are canonical already: adding half a unit keeps them what they are.
@@ -38,13 +60,13 @@ template <std::size_t Lanes>
 [[gnu::always_inline]] inline typename HalfLanes<Lanes>::Narrow rounded(Brain, const typename HalfLanes<Lanes>::Floats& value) noexcept {
     using L = HalfLanes<Lanes>;
     const auto bits = reinterpret_cast<typename L::Words>(value);
-    return __builtin_convertvector((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16, typename L::Narrow);
+    return halves_of<Lanes>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
 template <std::size_t Lanes>
 [[gnu::always_inline]] inline typename HalfLanes<Lanes>::Floats widen(Half, const typename HalfLanes<Lanes>::Narrow& bits) noexcept {
     using L = HalfLanes<Lanes>;
-#if defined(__F16C__)
+#if defined(__AVX2__)
     if constexpr (Lanes == 8) return reinterpret_cast<typename L::Floats>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(bits)));
 #endif
 #if defined(__AVX512F__)
@@ -64,7 +86,7 @@ template <std::size_t Lanes>
 template <std::size_t Lanes>
 [[gnu::always_inline]] inline typename HalfLanes<Lanes>::Narrow rounded(Half, const typename HalfLanes<Lanes>::Floats& value) noexcept {
     using L = HalfLanes<Lanes>;
-#if defined(__F16C__)
+#if defined(__AVX2__)
     if constexpr (Lanes == 8) return reinterpret_cast<typename L::Narrow>(_mm256_cvtps_ph(reinterpret_cast<__m256>(value), _MM_FROUND_TO_NEAREST_INT));
 #endif
 #if defined(__AVX512F__)

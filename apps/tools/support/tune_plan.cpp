@@ -80,6 +80,8 @@ void fill_session(const TuneOptions& options, TunePlan& plan) {
     tuner::LadderOptions ladder{.collectives = plan.collectives, .sizes = plan.sizes, .ranks = options.ranks, .node_map = session.team.node_map};
     ladder.dtype = core::parse_dtype(options.dtype);
     ladder.op = core::parse_op(options.op);
+    if (const auto why = core::unsupported(ladder.dtype, ladder.op); why && std::ranges::any_of(plan.collectives, collectives::reduces))
+        throw Error(ErrorCode::usage, *why);
     ladder.in_place = options.in_place == "yes";
     session.problems = tuner::ladder(ladder);
     session.strategy = options.strategy;
