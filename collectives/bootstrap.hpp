@@ -2,11 +2,14 @@
 #pragma once
 
 #include "collectives/schedule.hpp"
+#include "libcore/crypto.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace attune::collectives {
@@ -23,8 +26,13 @@ public:
     virtual Rank rank() const noexcept = 0;
     virtual int size() const noexcept = 0;
     // Collective. Every rank gets every rank's bytes (at most 32 KiB each) and duplicates of its descriptors (at most 4 each), in rank order; the
-    // caller's own descriptors are not consumed. Throws Error(failure) when a rank or the launcher is gone or 60 s pass.
+    // caller's own descriptors are not consumed. A descriptor of a rank on another host arrives as -1. Throws Error(failure) when a rank or the launcher
+    // is gone or 60 s pass.
     virtual std::vector<Contribution> all_gather(std::span<const std::byte> bytes, std::span<const int> descriptors) = 0;
+    // This host's address as rank 0 can reach it; empty = all ranks are on this host.
+    virtual std::string address() const { return {}; }
+    // What all ranks knew before they met, so that it need not travel; nullopt = contributions reach nobody else.
+    virtual std::optional<core::Digest> secret() const { return std::nullopt; }
 };
 
 inline constexpr std::chrono::milliseconds bootstrap_patience{60'000};

@@ -68,6 +68,7 @@ bool Executor::State::progress() noexcept {
 
 void Executor::State::step(bool may_rest) {
     if (progress()) return watch.moved();
+    transport.flush();  // a peer may wait for what the socket did not take at once
     for (const Call& call : calls) {
         if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch(), call.mismatch_digest());
     }

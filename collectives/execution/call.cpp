@@ -49,7 +49,7 @@ bool Call::advance() noexcept {
         moved |= run(program);
         finished = finished && program.next == program.end;
     }
-    if (finished && sends_.idle()) {
+    if (finished && sends_.idle() && transport_.flush()) {
         active_ = false;
         moved = true;
     }

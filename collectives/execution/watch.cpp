@@ -19,11 +19,15 @@ namespace {
 // Passes of the spin phase: the first without a pause (a pause is 40 to 140 cycles), the rest with one. With more ranks than CPUs there is none: a
 // spinning rank keeps the one it waits for from running (2,000 pauses made an 8-byte all_reduce of 4 ranks on 2 cores 113 us, none 3 us).
 constexpr std::uint64_t bare_passes = 200, spin_passes = 3000;
-constexpr std::uint64_t passes_per_clock_read = 8;
+constexpr std::uint64_t passes_per_clock_read = 8;  // a pass may have slept
 constexpr std::int64_t first_inspection_ns = 2'000'000, inspection_ns = 50'000'000;
 constexpr std::int64_t unreachable_after_ns = 500'000'000;  // a rank that died is known to be dead before that
 constexpr std::int64_t sleep_after_ns = 20'000'000;
 constexpr timespec sleep_time{0, 50'000};
+// Transports that can sleep on their descriptors do so at the end of the spin phase; with more ranks than CPUs after a few yields, which are cheaper
+// than a sleep when the awaited rank is the next to run.
+constexpr std::uint64_t crowded_passes = 16;
+constexpr std::int64_t rest_ns = 1'000'000;
 
 std::string name_call(const CallRecord& record) {
     if (record.call == 0) return "no call yet";
@@ -55,7 +59,8 @@ void Watch::idle(std::span<const Call> calls, bool may_rest) {
         return;
     }
     check_abort();
-    if (may_rest) sched_yield();
+    const bool asleep = may_rest && (!crowded || passes_ > crowded_passes) && transport_.rest(rest_ns);
+    if (may_rest && !asleep) sched_yield();
     if (passes_ % passes_per_clock_read != 0) return;
     const std::int64_t now = core::now_ns();
     if (waiting_since_ == 0) {
@@ -63,11 +68,12 @@ void Watch::idle(std::span<const Call> calls, bool may_rest) {
         next_inspection_ = now + first_inspection_ns;
     }
     if (now >= next_inspection_) inspect(calls, now);
-    if (may_rest && now - waiting_since_ >= sleep_after_ns) nanosleep(&sleep_time, nullptr);
+    if (may_rest && !asleep && now - waiting_since_ >= sleep_after_ns) nanosleep(&sleep_time, nullptr);
 }
 
 void Watch::inspect(std::span<const Call> calls, std::int64_t now) {
     next_inspection_ = now + inspection_ns;
+    transport_.refresh();
     check_records(calls);
     check_dead(calls);
     const std::int64_t waited = now - waiting_since_;

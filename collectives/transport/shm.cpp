@@ -43,6 +43,9 @@ Introduction introduction_of(const Contribution& contribution, Rank rank) {
     if (contribution.bytes.size() != sizeof(introduction) || contribution.descriptors.size() != 1) {
         throw core::Error(core::ErrorCode::failure, "rank " + std::to_string(rank) + " did not pass one segment; run the same build on every rank");
     }
+    if (contribution.descriptors.front() < 0)
+        throw core::Error(core::ErrorCode::usage,
+                          "rank " + std::to_string(rank) + " is on another host, where shared memory does not reach; use transport=mixed");
     std::memcpy(&introduction, contribution.bytes.data(), sizeof(introduction));
     return introduction;
 }

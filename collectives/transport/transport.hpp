@@ -1,10 +1,12 @@
-// Moves bytes between the ranks of one team. Two implementations share one ring protocol: `local` (threads) and `shm` (processes).
+// Moves bytes between the ranks of one team. `local` (threads) and `shm` (processes) share one ring protocol; `tcp` is streams between any hosts;
+// `mixed` is shm inside a node and tcp between nodes.
 #pragma once
 
 #include "collectives/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 namespace attune::collectives {
 
 class Bootstrap;
+struct NodeMap;
 class DirectAccess;
 
 // One FIFO: the k-th post of (peer, slot, channel) meets the k-th receive there.
@@ -80,17 +83,37 @@ public:
     virtual std::string direct_refusal() const;
     // Not null when direct_refusal() is empty.
     virtual DirectAccess* direct() noexcept { return nullptr; }
+
+    // Pushes what was accepted but could not leave yet; true when there is nothing of that kind. A call is over only then.
+    virtual bool flush() noexcept { return true; }
+    // For who has waited long: hears and tells what the published lines say, where that takes messages.
+    virtual void refresh() noexcept {}
+    // Sleeps until something arrives or the time is over. False: there is nothing to sleep on, the caller gives its CPU away by itself.
+    virtual bool rest(std::int64_t /*ns*/) noexcept { return false; }
+};
+
+// For tcp; the first three as in the environment and the config axes.
+struct NetworkOptions {
+    std::string interface;                         // name or address to listen on; empty = loopback when all ranks are on this host, else towards rank 0
+    std::uint64_t socket_buffer_bytes = 0;         // of each connection and direction; 0 = the default for the kind of link
+    std::string congestion_control;                // empty = the default for the kind of link
+    std::function<void(const std::string&)> warn;  // gets a line about each stranger
 };
 
 struct TransportOptions {
     int channels = max_channels;                            // lanes per peer and slot, 1..max_channels
     std::uint64_t staging_bytes = std::uint64_t{64} << 20;  // per rank, divided equally over peers, slots and channels
     bool oversubscribed = false;
+    NetworkOptions network;
     bool direct_copies = true;  // false: as if the system forbade this rank to touch the memory of others
 };
 
 // Collective over the bootstrap: every rank creates one memfd segment, the descriptors travel, all map all. Throws Error(failure).
 std::unique_ptr<Transport> make_shm_transport(Bootstrap& bootstrap, const TransportOptions& options);
+// Collective over the bootstrap: one stream per pair of ranks and channel, each end proven to belong to the job. Throws Error(failure), Error(usage).
+std::unique_ptr<Transport> make_tcp_transport(Bootstrap& bootstrap, const TransportOptions& options);
+// Collective over the bootstrap: shm between ranks of one node of the map, tcp between the others. Throws Error(failure), Error(usage).
+std::unique_ptr<Transport> make_mixed_transport(Bootstrap& bootstrap, const TransportOptions& options, const NodeMap& nodes);
 // One transport per rank, for threads of this process; element r belongs to rank r. The memory lives until the last of them is gone.
 std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const TransportOptions& options);
 
