@@ -38,6 +38,7 @@ struct LaunchOptions {
     std::vector<std::string> command;                              // argv, found through PATH
     BindTo bind_to = BindTo::core;                                 // rank r to the r-th allowed CPU when ranks <= allowed CPUs, else nobody is bound
     std::vector<std::pair<std::string, std::string>> environment;  // added to ours
+    std::string node_map;                                          // logical nodes, told to the ranks in ATTUNE_LAUNCH_NODES; empty = the real ones
     bool tag_output = false;                                       // prefix each line with "[rank] "
     bool capture_output = false;                                   // stdout of ranks is discarded (arena ranks)
 };

@@ -51,6 +51,7 @@ std::vector<std::string> environment_of(const Start& start, int rank, int contro
     settings.push_back(fmt::format("ATTUNE_RANKS={}", start.options.ranks));
     settings.push_back(fmt::format("ATTUNE_LAUNCH_FD={}", control));
     settings.push_back("ATTUNE_LAUNCH_CPUS=" + start.cpus);
+    if (!start.options.node_map.empty()) settings.push_back("ATTUNE_LAUNCH_NODES=" + start.options.node_map);
     return environment_with(settings);
 }
 

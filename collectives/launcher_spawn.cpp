@@ -113,7 +113,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& settin
     // Handed on, not read: what the variables mean is libcore/environment's business.
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view name = name_part(*entry);
-        bool replaced = name == "ATTUNE_RANK" || name == "ATTUNE_RANKS" || name == "ATTUNE_LAUNCH_FD" || name == "ATTUNE_LAUNCH_CPUS";
+        bool replaced =
+            name == "ATTUNE_RANK" || name == "ATTUNE_RANKS" || name == "ATTUNE_LAUNCH_FD" || name == "ATTUNE_LAUNCH_CPUS" || name == "ATTUNE_LAUNCH_NODES";
         for (const std::string& setting : settings)
             replaced = replaced || name == name_part(setting);
         if (!replaced) result.emplace_back(*entry);

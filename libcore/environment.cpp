@@ -19,15 +19,15 @@ const std::vector<std::string>& known_variables() {
     static const std::vector<std::string> names = {
         "ATTUNE_DB",      "ATTUNE_DB_MODE",      "ATTUNE_DB_SIGNED", "ATTUNE_DB_MIN_GRADE", "ATTUNE_FORCE",     "ATTUNE_DETERMINISM", "ATTUNE_CHECK",
         "ATTUNE_TIMEOUT", "ATTUNE_TRANSPORT",    "ATTUNE_INTERFACE", "ATTUNE_SECRET_FILE",  "ATTUNE_TRACE",     "ATTUNE_CACHE_DIR",   "ATTUNE_HEAP_LIMIT",
-        "ATTUNE_LOG",     "ATTUNE_TCP_SECURITY", "ATTUNE_RANK",      "ATTUNE_RANKS",        "ATTUNE_LAUNCH_FD", "ATTUNE_LAUNCH_CPUS",
+        "ATTUNE_LOG",     "ATTUNE_TCP_SECURITY", "ATTUNE_RANK",      "ATTUNE_RANKS",        "ATTUNE_LAUNCH_FD", "ATTUNE_LAUNCH_CPUS", "ATTUNE_LAUNCH_NODES",
     };
     return names;
 }
 
 // Part of the design, but nothing reads them yet.
 bool supported(std::string_view name) {
-    constexpr std::array<std::string_view, 7> later = {"ATTUNE_DB_SIGNED", "ATTUNE_DETERMINISM", "ATTUNE_INTERFACE",   "ATTUNE_SECRET_FILE",
-                                                       "ATTUNE_CACHE_DIR", "ATTUNE_HEAP_LIMIT",  "ATTUNE_TCP_SECURITY"};
+    constexpr std::array<std::string_view, 5> later = {"ATTUNE_DB_SIGNED", "ATTUNE_DETERMINISM", "ATTUNE_CACHE_DIR", "ATTUNE_HEAP_LIMIT",
+                                                       "ATTUNE_TCP_SECURITY"};
     return std::ranges::find(later, name) == later.end();
 }
 
@@ -46,6 +46,25 @@ std::optional<int> launcher_number(const char* name, int minimum) {
     const auto [end, status] = std::from_chars(text->data(), last, number);
     if (status == std::errc() && end == last && number >= minimum) return number;
     throw Error(ErrorCode::usage, fmt::format("{}='{}' is not a whole number of at least {}; only attune-run sets it", name, printable(*text), minimum));
+}
+
+struct Launcher {
+    const char* name;  // with its verb
+    const char* rank;
+    const char* ranks;
+    bool address_needed;  // false: the variables also stand in shells where nothing was started by the launcher
+};
+constexpr std::array<Launcher, 4> launchers = {{{"RANK and WORLD_SIZE announce", "RANK", "WORLD_SIZE", true},
+                                                {"Slurm started", "SLURM_PROCID", "SLURM_NTASKS", false},
+                                                {"Open MPI started", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+                                                {"MPICH started", "PMI_RANK", "PMI_SIZE", true}}};
+
+int foreign_number(const char* name, const std::string& text, int minimum, int maximum) {
+    int number = 0;
+    const char* last = text.data() + text.size();
+    const auto [end, status] = std::from_chars(text.data(), last, number);
+    if (status == std::errc() && end == last && number >= minimum && number <= maximum) return number;
+    throw Error(ErrorCode::usage, fmt::format("{}='{}' is not a whole number of {} to {}", name, printable(text), minimum, maximum));
 }
 
 // The XDG specification ignores relative bases; so the result never depends on the current directory.
@@ -69,6 +88,8 @@ Environment read_environment() {
     environment.transport = variable("ATTUNE_TRANSPORT");
     environment.trace = variable("ATTUNE_TRACE");
     environment.log = variable("ATTUNE_LOG");
+    environment.interface = variable("ATTUNE_INTERFACE");
+    environment.secret_file = variable("ATTUNE_SECRET_FILE");
     environment.xdg_data_home = variable("XDG_DATA_HOME");
     environment.home = variable("HOME");
     environment.no_color = variable("NO_COLOR").has_value() || variable("TERM") == "dumb";
@@ -76,7 +97,33 @@ Environment read_environment() {
     environment.ranks = launcher_number("ATTUNE_RANKS", 1);
     environment.launch_fd = launcher_number("ATTUNE_LAUNCH_FD", 0);
     environment.launch_cpus = variable("ATTUNE_LAUNCH_CPUS");
+    environment.launch_nodes = variable("ATTUNE_LAUNCH_NODES");
     return environment;
+}
+
+std::optional<ForeignLaunch> read_foreign_launch() {
+    for (const Launcher& launcher : launchers) {
+        const auto rank = variable(launcher.rank), ranks = variable(launcher.ranks);
+        if (!rank || !ranks) continue;
+        ForeignLaunch found;
+        found.launcher = launcher.name;
+        found.rank = foreign_number(launcher.rank, *rank, 0, 1 << 20);
+        found.ranks = foreign_number(launcher.ranks, *ranks, 1, 1 << 20);
+        if (found.rank >= found.ranks)
+            throw Error(ErrorCode::usage, fmt::format("{}={} with {}={}: ranks count from 0", launcher.rank, found.rank, launcher.ranks, found.ranks));
+        if (found.ranks == 1) return std::nullopt;
+        const auto address = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
+        if (!address && !launcher.address_needed) return std::nullopt;
+        if (!address)
+            throw Error(ErrorCode::usage,
+                        fmt::format("{} {} ranks of this program ({}={}), but MASTER_ADDR does not say where they meet; set it to rank 0's host, "
+                                    "or start the program with attune-run",
+                                    launcher.name, found.ranks, launcher.ranks, found.ranks));
+        found.address = *address;
+        if (port) found.port = static_cast<std::uint16_t>(foreign_number("MASTER_PORT", *port, 1, 65535));
+        return found;
+    }
+    return std::nullopt;
 }
 
 std::vector<std::string> unknown_variables() {

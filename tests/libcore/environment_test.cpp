@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <unistd.h>
@@ -19,7 +20,7 @@ protected:
         for (char** entry = ::environ; *entry != nullptr; ++entry) {
             const std::string text = *entry;
             const std::string name = text.substr(0, text.find('='));
-            const bool ours = name.starts_with("ATTUNE_") || name == "XDG_DATA_HOME" || name == "HOME" || name == "NO_COLOR" || name == "TERM";
+            const bool ours = name.starts_with("ATTUNE_") || name == "XDG_DATA_HOME" || name == "HOME" || name == "NO_COLOR" || name == "TERM" || foreign(name);
             if (ours) saved_[name] = text.substr(name.size() + 1);
         }
         for (const auto& [name, value] : saved_)
@@ -37,6 +38,11 @@ protected:
     }
 
 private:
+    static bool foreign(const std::string& name) {
+        for (const char* prefix : {"SLURM_", "OMPI_", "PMI_", "MASTER_"})
+            if (name.starts_with(prefix)) return true;
+        return name == "RANK" || name == "WORLD_SIZE";
+    }
     std::map<std::string, std::string> saved_;
     std::vector<std::string> set_;
 };
@@ -59,6 +65,9 @@ TEST_F(EnvironmentTest, EachVariableReachesItsField) {
         {"ATTUNE_TRANSPORT", &Environment::transport},
         {"ATTUNE_TRACE", &Environment::trace},
         {"ATTUNE_LOG", &Environment::log},
+        {"ATTUNE_INTERFACE", &Environment::interface},
+        {"ATTUNE_SECRET_FILE", &Environment::secret_file},
+        {"ATTUNE_LAUNCH_NODES", &Environment::launch_nodes},
         {"XDG_DATA_HOME", &Environment::xdg_data_home},
         {"HOME", &Environment::home},
         {"ATTUNE_LAUNCH_CPUS", &Environment::launch_cpus},
@@ -124,6 +133,52 @@ TEST_F(EnvironmentTest, AWishForSignaturesIsRefusedAndNotIgnored) {
     tests::expect_error(ErrorCode::usage, "cannot check signatures", [] { read_environment(); });
     set("ATTUNE_DB_SIGNED", "0");
     read_environment();
+}
+
+TEST_F(EnvironmentTest, RanksOfOtherLaunchersAreRecognized) {
+    const std::vector<std::pair<std::string, std::string>> launchers = {
+        {"RANK", "WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+    set("MASTER_ADDR", "node0");
+    for (const auto& [rank, ranks] : launchers) {
+        EXPECT_FALSE(read_foreign_launch());
+        set(rank, "2");
+        set(ranks, "3");
+        const auto launch = read_foreign_launch();
+        ASSERT_TRUE(launch) << rank;
+        EXPECT_EQ(launch->rank, 2);
+        EXPECT_EQ(launch->ranks, 3);
+        EXPECT_EQ(launch->address, "node0");
+        EXPECT_EQ(launch->port, 29500);
+        set("MASTER_PORT", "1234");
+        EXPECT_EQ(read_foreign_launch()->port, 1234);
+        for (const std::string& name : {rank, ranks, std::string("MASTER_PORT")})
+            ::unsetenv(name.c_str());
+    }
+}
+
+TEST_F(EnvironmentTest, SeveralForeignRanksNeedAPlaceToMeetAndOneDoesNot) {
+    set("RANK", "0");
+    set("WORLD_SIZE", "1");
+    EXPECT_FALSE(read_foreign_launch());
+    set("WORLD_SIZE", "2");
+    tests::expect_error(ErrorCode::usage, "MASTER_ADDR", [] { read_foreign_launch(); });
+    ::unsetenv("RANK");
+    // A shell inside an allocation has these too.
+    set("SLURM_PROCID", "0");
+    set("SLURM_NTASKS", "4");
+    EXPECT_FALSE(read_foreign_launch());
+}
+
+TEST_F(EnvironmentTest, ForeignNumbersThatMakeNoSenseAreRefused) {
+    set("MASTER_ADDR", "node0");
+    const std::vector<std::array<const char*, 3>> wrong = {{"x", "2", "1"}, {"-1", "2", "1"}, {"2", "2", "1"},
+                                                           {"0", "0", "1"}, {"0", "2", "0"},  {"0", "2", "65536"}};
+    for (const auto& [rank, ranks, port] : wrong) {
+        set("RANK", rank);
+        set("WORLD_SIZE", ranks);
+        set("MASTER_PORT", port);
+        EXPECT_THROW(read_foreign_launch(), Error) << rank << " " << ranks << " " << port;
+    }
 }
 
 TEST(DefaultDatabasePaths, TheUsersComesFirstAndNeverDependsOnTheDirectory) {
