@@ -22,6 +22,8 @@ RankFacts rank_facts(Rank rank, const CommunicatorOptions& options) {
     facts.check_calls = options.check_calls;
     facts.forced = text_of(options.forced);
     facts.settings = core::digest64(std::as_bytes(std::span(options.table_settings)));
+    facts.node_map = options.node_map;
+    facts.host = this_host();
     facts.cpus = core::allowed_cpus();
     facts.launch_cpus = options.launch_cpus;
     facts.instruction_set = kernel_instruction_set();
@@ -32,13 +34,14 @@ RankFacts rank_facts(Rank rank, const CommunicatorOptions& options) {
 }
 
 void check_transport(const std::string& name) {
-    const std::vector<std::string> known = {"local", "shm"};
-    core::require_word("transport", name, known);
+    const std::vector<std::string> known = {"local", "shm", "tcp", "mixed"};
+    if (!name.empty()) core::require_word("transport", name, known);
 }
 
 TransportOptions lanes_for(const CommunicatorOptions& options, const TeamFacts& facts) {
     TransportOptions lanes = options.lanes;
     lanes.oversubscribed = lanes.oversubscribed || facts.oversubscribed;
+    if (!lanes.network.warn) lanes.network.warn = [log = options.log](const std::string& message) { log.warn(message); };
     return lanes;
 }
 
@@ -46,7 +49,10 @@ TransportOptions lanes_for(const CommunicatorOptions& options, const TeamFacts& 
 std::unique_ptr<Transport> make_transport(Bootstrap& bootstrap, const CommunicatorOptions& options, const TeamFacts& facts) {
     const TransportOptions lanes = lanes_for(options, facts);
     if (bootstrap.size() == 1) return std::move(make_local_transports(1, lanes).front());
-    if (options.transport == "shm") return make_shm_transport(bootstrap, lanes);
+    const std::string& transport = facts.chooser.transport;
+    if (transport == "shm") return make_shm_transport(bootstrap, lanes);
+    if (transport == "tcp") return make_tcp_transport(bootstrap, lanes);
+    if (transport == "mixed") return make_mixed_transport(bootstrap, lanes, facts.nodes);
     throw core::Error(core::ErrorCode::usage,
                       fmt::format("transport 'local' is for threads of one process, but there are {} processes; use shm", bootstrap.size()));
 }

@@ -28,7 +28,8 @@ struct TableResult {
 using TableSource = std::function<TableResult()>;
 
 struct CommunicatorOptions {
-    std::string transport = "shm";
+    std::string transport;  // local, shm, tcp, mixed; empty = shm on one node, mixed on more
+    std::string node_map;   // logical nodes; empty = the real ones
     TransportOptions lanes;
     ExecutorOptions execution;
     ForcedChoices forced;

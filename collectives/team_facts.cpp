@@ -78,11 +78,40 @@ void require_equal(std::string_view what, int rank, const std::string& value, co
     throw Error(ErrorCode::usage, fmt::format("rank {} has {} '{}' but rank 0 has '{}'; it must be equal on all ranks", rank, what, value, of_rank_0));
 }
 
-core::CpuSet union_of(const std::vector<RankFacts>& ranks) {
+// What the ranks of one machine have together.
+struct MachineCpus {
     std::set<int> cpus;
+    std::size_t ranks = 0;
+};
+
+std::map<std::uint64_t, MachineCpus> machines_of(const std::vector<RankFacts>& ranks) {
+    std::map<std::uint64_t, MachineCpus> machines;
+    for (const RankFacts& rank : ranks) {
+        MachineCpus& machine = machines[rank.host.machine];
+        machine.cpus.insert(rank.cpus.cpus.begin(), rank.cpus.cpus.end());
+        ++machine.ranks;
+    }
+    return machines;
+}
+
+NodeMap nodes_of(const std::vector<RankFacts>& ranks) {
+    const std::string& asked = ranks.front().node_map;
+    if (!asked.empty()) {
+        NodeMap nodes = NodeMap::parse(asked);
+        if (nodes.ranks() == static_cast<int>(ranks.size())) return nodes;
+        throw Error(ErrorCode::usage, fmt::format("the node map '{}' is for {} ranks, but there are {}", asked, nodes.ranks(), ranks.size()));
+    }
+    std::vector<std::string> labels;
     for (const RankFacts& rank : ranks)
-        cpus.insert(rank.cpus.cpus.begin(), rank.cpus.cpus.end());
-    return {{cpus.begin(), cpus.end()}};
+        labels.push_back(std::to_string(rank.host.node));
+    return NodeMap::of_labels(labels);
+}
+
+// Every rank has a CPU of its own and no other.
+bool each_alone(const std::vector<RankFacts>& ranks) {
+    const auto machines = machines_of(ranks);
+    return std::ranges::all_of(ranks, [](const RankFacts& rank) { return rank.cpus.cpus.size() == 1; }) &&
+           std::ranges::all_of(machines, [](const auto& machine) { return machine.second.cpus.size() == machine.second.ranks; });
 }
 
 }  // namespace
@@ -106,7 +135,8 @@ std::string weaker_instruction_set(const std::string& a, const std::string& b) {
 std::string serialize(const RankFacts& facts) {
     std::string text = fmt::format("transport={}\nchannels={}\ncheck_calls={}\nforced={}\ncpus={}\ninstruction_set={}\nidentity={}\n", facts.transport,
                                    facts.channels, facts.check_calls ? 1 : 0, facts.forced, facts.cpus.text(), facts.instruction_set, facts.identity);
-    text += fmt::format("settings={}\n", facts.settings);
+    text += fmt::format("settings={}\nnode_map={}\nmachine={}\nprocesses={}\nnetwork={}\nnode={}\n", facts.settings, facts.node_map, facts.host.machine,
+                        facts.host.processes, facts.host.network, facts.host.node);
     if (facts.launch_cpus) text += fmt::format("launch_cpus={}\n", facts.launch_cpus->text());
     if (facts.topology) text += serialize(*facts.topology);
     return text;
@@ -123,6 +153,10 @@ RankFacts parse_rank_facts(std::string_view text) {
     facts.instruction_set = fields.text("instruction_set");
     facts.identity = fields.number<std::uint64_t>("identity");
     if (fields.has("settings")) facts.settings = fields.number<std::uint64_t>("settings");
+    if (fields.has("node_map")) facts.node_map = fields.text("node_map");
+    if (fields.has("node"))
+        facts.host = {fields.number<std::uint64_t>("machine"), fields.number<std::uint64_t>("processes"), fields.number<std::uint64_t>("network"),
+                      fields.number<std::uint64_t>("node")};
     if (fields.has("launch_cpus")) facts.launch_cpus = core::CpuSet::parse(fields.text("launch_cpus"));
     if (fields.has("cpu_vendor")) facts.topology = parse_topology(fields);
     return facts;
@@ -136,6 +170,7 @@ TeamFacts combine(const std::vector<RankFacts>& ranks) {
         require_equal("the transport", rank, ranks[i].transport, first.transport);
         require_equal("the number of channels", rank, std::to_string(ranks[i].channels), std::to_string(first.channels));
         require_equal("call checking (ATTUNE_CHECK)", rank, std::to_string(ranks[i].check_calls), std::to_string(first.check_calls));
+        require_equal("the node map", rank, ranks[i].node_map, first.node_map);
         require_equal("forced choices (ATTUNE_FORCE)", rank, ranks[i].forced, first.forced);
         if (ranks[i].settings != first.settings) other_settings.push_back(rank);
     }
@@ -143,19 +178,18 @@ TeamFacts combine(const std::vector<RankFacts>& ranks) {
     team.identity = first.identity;
     team.other_settings = std::move(other_settings);
     team.chooser.channels = first.channels;
-    team.chooser.transport = first.transport;
-    team.chooser.node_map = fmt::format("1x{}", ranks.size());
+    team.nodes = nodes_of(ranks);
+    team.chooser.transport = first.transport.empty() ? usual_transport(team.nodes) : first.transport;
+    team.chooser.node_map = team.nodes.text();
     if (first.topology) team.chooser.topology = *first.topology;
-    const core::CpuSet all = union_of(ranks);
-    team.chooser.topology.allowed = first.launch_cpus.value_or(all);
+    const std::map<std::uint64_t, MachineCpus> machines = machines_of(ranks);
+    const std::set<int>& here = machines.at(first.host.machine).cpus;
+    team.chooser.topology.allowed = first.launch_cpus.value_or(core::CpuSet{{here.begin(), here.end()}});
     team.chooser.topology.instruction_set = first.instruction_set;
-    bool alone = all.cpus.size() == ranks.size();
-    for (const RankFacts& rank : ranks) {
+    for (const RankFacts& rank : ranks)
         team.chooser.topology.instruction_set = weaker_instruction_set(team.chooser.topology.instruction_set, rank.instruction_set);
-        alone = alone && rank.cpus.cpus.size() == 1;
-    }
-    team.chooser.binding = alone ? "bound" : "unbound";
-    team.oversubscribed = ranks.size() > all.cpus.size();
+    team.chooser.binding = each_alone(ranks) ? "bound" : "unbound";
+    team.oversubscribed = std::ranges::any_of(machines, [](const auto& machine) { return machine.second.ranks > machine.second.cpus.size(); });
     return team;
 }
 
@@ -165,6 +199,18 @@ TeamFacts agree_on_facts(Bootstrap& bootstrap, const RankFacts& own) {
     for (const Contribution& contribution : bootstrap.all_gather(std::as_bytes(std::span(text)), {}))
         ranks.push_back(parse_rank_facts({reinterpret_cast<const char*>(contribution.bytes.data()), contribution.bytes.size()}));
     return combine(ranks);
+}
+
+NodeMap agree_on_nodes(Bootstrap& bootstrap) {
+    const std::string own = std::to_string(this_host().node);
+    std::vector<std::string> labels;
+    for (const Contribution& contribution : bootstrap.all_gather(std::as_bytes(std::span(own)), {}))
+        labels.emplace_back(reinterpret_cast<const char*>(contribution.bytes.data()), contribution.bytes.size());
+    return NodeMap::of_labels(labels);
+}
+
+std::string_view usual_transport(const NodeMap& nodes) noexcept {
+    return nodes.nodes() > 1 ? "mixed" : "shm";
 }
 
 }  // namespace attune::collectives

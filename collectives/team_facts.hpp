@@ -3,6 +3,8 @@
 
 #include "collectives/bootstrap.hpp"
 #include "collectives/chooser.hpp"
+#include "collectives/host.hpp"
+#include "collectives/node_map.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -13,10 +15,12 @@ namespace attune::collectives {
 
 // One rank's part. Fields named "equal" must be the same on all ranks.
 struct RankFacts {
-    std::string transport;                    // equal
+    std::string transport;                    // equal; empty = the usual one
     int channels = max_channels;              // equal
     bool check_calls = false;                 // equal
     std::string forced;                       // equal; text of the forced choices
+    std::string node_map;                     // equal; logical nodes, empty = the real ones
+    Host host;                                // where it runs
     core::CpuSet cpus;                        // this process may use now
     std::optional<core::CpuSet> launch_cpus;  // the launcher's before binding
     std::string instruction_set;
@@ -26,14 +30,19 @@ struct RankFacts {
 };
 
 struct TeamFacts {
+    NodeMap nodes;  // its text is the chooser's
     ChooserFacts chooser;
-    bool oversubscribed = false;  // more ranks than CPUs in the union of their sets
+    bool oversubscribed = false;  // on some machine there are more ranks than CPUs in the union of their sets
     std::uint64_t identity = 0;
     std::vector<Rank> other_settings;  // ranks told to look for the table elsewhere than rank 0
 };
 
 // Collective. Throws Error(usage) naming two ranks and both values when something that must be equal is not.
 TeamFacts agree_on_facts(Bootstrap& bootstrap, const RankFacts& own);
+// Collective: only the nodes, for who must know them before there is a communicator.
+NodeMap agree_on_nodes(Bootstrap& bootstrap);
+// The transport for a team that was told none: shm on one node, else mixed.
+std::string_view usual_transport(const NodeMap& nodes) noexcept;
 // The same from all parts, in rank order. Pure.
 TeamFacts combine(const std::vector<RankFacts>& ranks);
 

@@ -111,6 +111,7 @@ bool job_oversubscribed(int ranks) {
 collectives::CommunicatorOptions options_of(const TeamOptions& options, bool oversubscribed) {
     collectives::CommunicatorOptions result;
     result.transport = options.transport;
+    result.node_map = options.node_map;
     result.lanes.oversubscribed = oversubscribed;
     result.execution.timeout_ns = options.timeout_ns;
     return result;

@@ -51,6 +51,9 @@ Setup setup_of(const TeamOptions& options) {
     const core::Topology topology = core::discover_topology();
     setup.cache_bytes = std::max(topology.l3_bytes, topology.l2_bytes);
     engine::set_text(setup.transport, options.transport);
+    if (options.node_map.size() >= sizeof setup.node_map)
+        throw core::Error(core::ErrorCode::usage, "the node map '" + options.node_map.substr(0, 40) + "...' is too long; use a regular one");
+    engine::set_text(setup.node_map, options.node_map);
     return setup;
 }
 

@@ -1,6 +1,8 @@
 #include "apps/runtime/job.hpp"
 
 #include "collectives/applicability.hpp"
+#include "collectives/bootstrap_job.hpp"
+#include "collectives/team_facts.hpp"
 #include "db/fingerprint.hpp"
 #include "db/lookup.hpp"
 #include "libcore/environment.hpp"
@@ -39,13 +41,9 @@ std::chrono::milliseconds patience(const core::Environment& environment) {
     return milliseconds == 0 ? collectives::bootstrap_patience : std::chrono::milliseconds(milliseconds);
 }
 
-// Our launcher's variables come together or not at all.
-std::unique_ptr<collectives::Bootstrap> make_bootstrap(const core::Environment& environment) {
-    if (environment.rank && environment.ranks && environment.launch_fd)
-        return collectives::make_launcher_bootstrap(*environment.rank, *environment.ranks, *environment.launch_fd, patience(environment));
-    if (environment.rank || environment.ranks || environment.launch_fd)
-        throw Error(ErrorCode::usage, "only some of ATTUNE_RANK, ATTUNE_RANKS and ATTUNE_LAUNCH_FD are set; they are set together by attune-run");
-    return std::move(collectives::make_local_bootstraps(1).front());
+// What the launcher was asked for, else what the ranks find out together.
+collectives::NodeMap nodes_of(const core::Environment& environment, collectives::Bootstrap& bootstrap) {
+    return environment.launch_nodes ? collectives::NodeMap::parse(*environment.launch_nodes) : collectives::agree_on_nodes(bootstrap);
 }
 
 db::Rules rules_of(const core::Environment& environment, const Options& options) {
@@ -82,7 +80,10 @@ core::Topology machine(const std::optional<core::CpuSet>& launch_cpus) {
 
 collectives::CommunicatorOptions communicator_options(const core::Environment& environment, const Options& options, const Job& job) {
     collectives::CommunicatorOptions result;
-    result.transport = environment.transport.value_or("shm");
+    const collectives::NodeMap nodes = nodes_of(environment, *job.bootstrap);
+    result.node_map = nodes.text();
+    result.transport = environment.transport.value_or(std::string(collectives::usual_transport(nodes)));
+    result.lanes.network.interface = environment.interface.value_or("");
     result.forced = collectives::ForcedChoices::parse(first_of(options.force, environment.force, ""));
     result.check_calls = parse_switch("ATTUNE_CHECK", environment.check.value_or("0"));
     if (environment.timeout) result.execution.timeout_ns = core::parse_duration_ns(*environment.timeout);
@@ -131,10 +132,11 @@ Job::~Job() {
 }
 
 std::shared_ptr<Job> open_job(const Options& options) {
-    const core::Environment environment = core::read_environment();
+    const collectives::JobStart start = collectives::read_job_start();
+    const core::Environment& environment = start.environment;
     const auto job = std::make_shared<Job>();
     job->log = core::Log(core::parse_log_level(first_of(options.log, environment.log, "warn")));
-    job->bootstrap = make_bootstrap(environment);
+    job->bootstrap = collectives::make_job_bootstrap(start, patience(environment), [log = job->log](const std::string& line) { log.warn(line); });
     if (job->bootstrap->rank() == 0)
         for (const std::string& line : core::unknown_variables())
             job->log.warn(line);

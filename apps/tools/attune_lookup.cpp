@@ -25,7 +25,8 @@ struct Options {
     std::string dtype = "float32";
     std::string op = "sum";
     int root = 0;
-    std::string transport = "shm";
+    std::string transport;  // empty = the usual one for the nodes
+    tools::NodeOptions nodes;
     std::string binding;
     std::optional<std::string> db;
     bool in_place = false;
@@ -47,14 +48,14 @@ tools::LookupQuery query_of(const Options& options) {
     problem.op = core::parse_op(options.op);
     problem.root = options.root;
     problem.in_place = options.in_place;
-    problem.node_map = fmt::format("1x{}", options.ranks);
+    problem.node_map = options.nodes.text(options.ranks);
     if (const auto why = core::unsupported(problem.dtype, problem.op); why && collectives::reduces(problem.collective)) throw usage(*why);
     const bool barrier = problem.collective == collectives::Collective::barrier;
     if (!options.size && !barrier) throw usage(options.collective + " needs a SIZE, such as 64K");
     if (options.root < 0 || options.root >= options.ranks) throw usage(fmt::format("root {} is outside 0 to {}", options.root, options.ranks - 1));
     query.asked_bytes = barrier ? 0 : core::parse_bytes(*options.size);
     problem.count = tools::count_of(problem, query.asked_bytes);
-    query.transport = options.transport;
+    query.transport = options.transport.empty() ? options.nodes.transport(options.ranks) : options.transport;
     query.binding = options.binding;
     return query;
 }
@@ -103,6 +104,7 @@ tools::Body set_up(CLI::App& app) {
     app.add_option("-o,--op", options->op, "sum | prod | min | max")->type_name("WORD");
     app.add_option("-r,--root", options->root, "Root of a broadcast")->type_name("N");
     tools::add_transport_option(app, options->transport);
+    tools::add_node_options(app, options->nodes);
     tools::add_word_option(app, "--binding", options->binding, {"binding", {"bound", "unbound"}, "bound or unbound; default: bound when the CPUs suffice"});
     app.add_flag("--in-place", options->in_place, "The call uses one buffer");
     tools::add_db_option(app, options->db);

@@ -28,6 +28,7 @@ struct Options {
     std::string bind_to = "core";
     std::vector<std::string> exports;
     bool report_bindings = false;
+    tools::NodeOptions nodes;
 };
 
 // Passes the signals that users and batch systems send on to the ranks.
@@ -106,6 +107,7 @@ int run(Options& options, std::vector<std::string> command) {
     refuse_nesting();
     apply_exports(options);
     options.launch.bind_to = collectives::parse_bind_to(options.bind_to);
+    if (options.nodes.given()) options.launch.node_map = options.nodes.text(options.launch.ranks);
     options.launch.command = std::move(command);
     if (options.launch.command.empty()) throw core::Error(core::ErrorCode::usage, "no program was given; write attune-run -n 2 -- PROGRAM ARGUMENTS");
     Forwarder forwarder;
@@ -134,6 +136,7 @@ tools::Body set_up(CLI::App& app) {
     options->launch.ranks = tools::default_ranks();
     app.prefix_command();
     tools::add_ranks_option(app, options->launch.ranks);
+    tools::add_node_options(app, options->nodes);
     tools::add_word_option(
         app, "--bind-to", options->bind_to,
         {"binding", {"core", "none"}, "core: rank r runs on the r-th allowed CPU, unless there are more ranks than CPUs; none: the system decides"});

@@ -81,6 +81,7 @@ void add_space_options(CLI::App& app, tools::TuneOptions& options) {
     tools::add_word_option(app, "--strategy", options.strategy, {"strategy", strategies});
     tools::add_ranks_option(app, options.ranks);
     tools::add_transport_option(app, options.transport);
+    tools::add_node_options(app, options.nodes);
     tools::add_size_options(app, options.sizes);
     app.add_option("-d,--dtype", options.dtype, "Element type")->type_name("TYPE")->capture_default_str();
     app.add_option("-o,--op", options.op, "Reduction operator")->type_name("OP")->capture_default_str();
@@ -106,8 +107,10 @@ tools::Body set_up(CLI::App& app, const std::vector<std::string>& words, const s
     tools::add_json_option(app, options->json);
     tools::add_quiet_option(app, options->quiet);
     tools::add_color_option(app, options->color);
-    return [options, budget, words] {
+    const CLI::Option* const transport = app.get_option("--transport");
+    return [options, budget, transport, words] {
         options->budget_given = budget->count() > 0;
+        if (!*transport) options->transport = options->nodes.transport(options->ranks);
         return run(*options, words);
     };
 }

@@ -274,6 +274,41 @@ TEST(TeamFactsTest, MoreRanksThanCpusAreOversubscribed) {
     EXPECT_TRUE(combine({facts_of({0, 1}), facts_of({0, 1}), facts_of({1})}).oversubscribed);
 }
 
+RankFacts facts_on(std::uint64_t machine, std::uint64_t node, std::vector<int> cpus) {
+    RankFacts facts = facts_of(std::move(cpus));
+    facts.transport = "";
+    facts.host = {machine, machine, node, node};
+    return facts;
+}
+
+TEST(TeamFactsTest, RanksThatShareEverythingShareANode) {
+    const TeamFacts team = combine({facts_on(1, 10, {0}), facts_on(1, 11, {1}), facts_on(1, 10, {2}), facts_on(2, 20, {0})});
+    EXPECT_EQ(team.nodes.text(), "irregular:0,1,0,2");
+    EXPECT_EQ(team.chooser.node_map, "irregular:0,1,0,2");
+    EXPECT_EQ(team.chooser.transport, "mixed");
+    EXPECT_EQ(combine({facts_on(1, 10, {0}), facts_on(1, 10, {1})}).chooser.transport, "shm");
+}
+
+TEST(TeamFactsTest, CpusCountByMachine) {
+    const TeamFacts team = combine({facts_on(1, 10, {0}), facts_on(2, 20, {0})});
+    EXPECT_EQ(team.chooser.binding, "bound");
+    EXPECT_FALSE(team.oversubscribed);
+    EXPECT_EQ(team.chooser.topology.allowed.text(), "0");
+    EXPECT_TRUE(combine({facts_on(1, 10, {0}), facts_on(1, 11, {0}), facts_on(2, 20, {0, 1})}).oversubscribed);
+}
+
+TEST(TeamFactsTest, AskedForNodesReplaceTheRealOnes) {
+    std::vector<RankFacts> ranks(4, facts_on(1, 10, {0}));
+    for (RankFacts& rank : ranks)
+        rank.node_map = "2x2:cyclic";
+    EXPECT_EQ(combine(ranks).nodes.text(), "2x2:cyclic");
+    EXPECT_EQ(combine(ranks).chooser.transport, "mixed");
+    ranks.pop_back();
+    EXPECT_THROW(combine(ranks), core::Error);
+    ranks.push_back(facts_on(1, 10, {0}));
+    EXPECT_THROW(combine(ranks), core::Error);  // not asked for by all
+}
+
 TEST(TeamFactsTest, TheLaunchersCpusCountForTheDefault) {
     RankFacts first = facts_of({0});
     EXPECT_EQ(combine({first, facts_of({3})}).chooser.topology.allowed.text(), "0,3");
@@ -297,6 +332,8 @@ TEST(TeamFactsTest, IntroductionsSurviveTheJourney) {
     facts.check_calls = true;
     facts.identity = ~std::uint64_t{0};
     facts.launch_cpus = core::CpuSet::parse("0-7");
+    facts.node_map = "2,1:cyclic";
+    facts.host = {1, 2, 3, ~std::uint64_t{0}};
     facts.topology = core::Topology{};
     facts.topology->cpu_vendor = "A vendor\nwith lines";
     facts.topology->l3_bytes = 123456789;
@@ -304,6 +341,9 @@ TEST(TeamFactsTest, IntroductionsSurviveTheJourney) {
     EXPECT_EQ(back.forced, facts.forced);
     EXPECT_TRUE(back.check_calls);
     EXPECT_EQ(back.identity, facts.identity);
+    EXPECT_EQ(back.node_map, facts.node_map);
+    EXPECT_EQ(back.host.node, facts.host.node);
+    EXPECT_EQ(back.host.machine, facts.host.machine);
     EXPECT_EQ(back.cpus, facts.cpus);
     EXPECT_EQ(back.launch_cpus, facts.launch_cpus);
     EXPECT_EQ(back.topology->cpu_vendor, "A vendor with lines");

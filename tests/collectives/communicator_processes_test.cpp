@@ -40,9 +40,51 @@ TEST_P(Processes, GetTheSameBitsAsThreads) {
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, Processes, testing::Range(1, 10));
 
+// ATTUNE_TRANSPORT, empty = none named, and the node map.
+struct Network {
+    int ranks = 2;
+    std::string transport, nodes;
+};
+LaunchOptions options_for(const Network& network, const std::string& mode, const std::string& argument = "") {
+    LaunchOptions options = options_for(network.ranks, mode, argument);
+    options.node_map = network.nodes;
+    options.environment = {{"ATTUNE_TRANSPORT", network.transport}};
+    return options;
+}
+
+class NetworkProcesses : public testing::TestWithParam<Network> {};
+
+TEST_P(NetworkProcesses, AreRightInEveryCase) {
+    EXPECT_EQ(status_of(options_for(GetParam(), "cases")), 0);
+}
+
+TEST_P(NetworkProcesses, GetTheSameBitsAsThreads) {
+    CommunicatorOptions options;
+    options.node_map = GetParam().nodes;
+    auto team = Communicator::make_local(GetParam().ranks, options);
+    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(GetParam().ranks));
+    test::on_threads(GetParam().ranks,
+                     [&](int rank) { hashes[static_cast<std::size_t>(rank)] = test::hash_of_rounding_results(*team[static_cast<std::size_t>(rank)]); });
+    EXPECT_EQ(status_of(options_for(GetParam(), "hash", std::to_string(hashes.front()))), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NetworkProcesses,
+                         testing::Values(Network{2, "tcp", ""}, Network{3, "tcp", ""}, Network{7, "tcp", ""}, Network{4, "", "2x2"},
+                                         Network{5, "mixed", "2,2,1"}, Network{4, "mixed", "irregular:0,1,1,0"}, Network{9, "mixed", "3x3:cyclic"}));
+
+TEST(ProcessesTest, TakeTheTransportThatJoinsTheirNodes) {
+    EXPECT_EQ(status_of(options_for({3, "", ""}, "shape", "shm 1x3")), 0);
+    EXPECT_EQ(status_of(options_for({3, "", "2,1"}, "shape", "mixed 2,1")), 0);
+    EXPECT_EQ(status_of(options_for({4, "tcp", "2x2:cyclic"}, "shape", "tcp 2x2:cyclic")), 0);
+    EXPECT_EQ(status_of(options_for({2, "shm", "2x1"}, "shape", "shm 2x1")), 0);
+    EXPECT_NE(status_of(options_for({2, "", "2x2"}, "shape", "mixed 2x2")), 0);  // another number of ranks
+}
+
 TEST(ProcessesTest, RepeatedCallsAllocateNothing) {
     EXPECT_EQ(status_of(options_for(1, "repeated_calls")), 0);
     EXPECT_EQ(status_of(options_for(3, "repeated_calls")), 0);
+    EXPECT_EQ(status_of(options_for({3, "tcp", ""}, "repeated_calls")), 0);
+    EXPECT_EQ(status_of(options_for({4, "mixed", "2x2"}, "repeated_calls")), 0);
 }
 
 TEST(ProcessesTest, ADeadRankIsNamedOnTheOthers) {

@@ -24,6 +24,7 @@ struct Setup {
     std::uint8_t bind = 0;          // threads only: processes are bound by the launcher
     std::uint8_t oversubscribed = 0;
     char transport[16] = {};
+    char node_map[512] = {};  // logical nodes
 };
 
 enum class CommandKind : std::uint32_t { load = 1, check, sample, ping, quit };

@@ -7,6 +7,7 @@ namespace attune::tuner::engine {
 collectives::CommunicatorOptions communicator_options(const Setup& setup) {
     collectives::CommunicatorOptions options;
     options.transport = setup.transport;
+    options.node_map = setup.node_map;
     options.lanes.oversubscribed = setup.oversubscribed != 0;
     options.execution.timeout_ns = setup.timeout_ns;
     return options;

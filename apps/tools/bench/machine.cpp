@@ -59,7 +59,7 @@ Machine discover_machine(const Options& options) {
 collectives::ChooserFacts facts_of(const Machine& machine, const Options& options, int ranks) {
     collectives::ChooserFacts facts;
     facts.transport = options.transport;
-    facts.node_map = "1x" + std::to_string(ranks);
+    facts.node_map = options.nodes.text(ranks);
     facts.binding = options.bind_to == "core" && !machine.oversubscribed(ranks) ? "bound" : "unbound";
     facts.topology = machine.topology;
     return facts;

@@ -89,6 +89,7 @@ void add_options(CLI::App& app, Options& options) {
     add_choice_options(app, options);
     add_rank_list_option(app, options.ranks);
     add_transport_option(app, options.transport);
+    add_node_options(app, options.nodes);
     add_word_option(app, "--bind-to", options.bind_to, {"binding", {"core", "none"}, "core (default): one CPU for each rank while they last; none"});
     add_json_option(app, options.json);
     add_csv_option(app, options.csv);
@@ -100,10 +101,12 @@ void add_options(CLI::App& app, Options& options) {
 
 void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options) {
     options.ranks_given = app.count("--ranks") != 0;
-    const std::vector<std::string> transports = {"local", "shm"}, switches = {"0", "1"};
-    if (environment.transport) {
-        const std::string transport = core::require_word("ATTUNE_TRANSPORT", *environment.transport, transports);
-        if (app.count("--transport") == 0) options.transport = transport;
+    const std::vector<std::string> switches = {"0", "1"};
+    if (environment.transport) core::require_word("ATTUNE_TRANSPORT", *environment.transport, transport_words());
+    options.transport_named = environment.transport || app.count("--transport") != 0;
+    if (app.count("--transport") == 0) {
+        const bool mapped = options.nodes.given() && !options.ranks.values.empty();
+        options.transport = environment.transport.value_or(mapped ? options.nodes.transport(options.ranks.values.back()) : "shm");
     }
     if (environment.timeout) {
         const std::int64_t timeout = core::parse_duration_ns(*environment.timeout);
@@ -157,7 +160,7 @@ tuner::TeamOptions team_options(const Options& options, int ranks) {
     tuner::TeamOptions team;
     team.ranks = ranks;
     team.transport = options.transport;
-    team.node_map = "1x" + std::to_string(ranks);
+    team.node_map = options.nodes.text(ranks);
     team.bind = options.bind_to == "core";
     team.timeout_ns = options.timeout_ns;
     return team;

@@ -36,6 +36,8 @@ struct Options {
     RankList ranks;
     bool ranks_given = false;  // by -n, so that --rows leaves out the others
     std::string transport = "shm";
+    bool transport_named = false;  // by --transport or ATTUNE_TRANSPORT
+    NodeOptions nodes;
     std::string bind_to = "core";
     std::optional<std::string> db;
     std::int64_t timeout_ns = 60'000'000'000;

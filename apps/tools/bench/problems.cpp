@@ -116,7 +116,7 @@ std::vector<Problem> problems_of(const Options& options, int ranks) {
     std::vector<Problem> problems;
     Problem shape;
     shape.ranks = ranks;
-    shape.node_map = "1x" + std::to_string(ranks);
+    shape.node_map = options.nodes.text(ranks);
     for (const Collective collective : collectives_of(options)) {
         shape.collective = collective;
         for (const core::DType dtype : dtypes_of(options, collective)) {

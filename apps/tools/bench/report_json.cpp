@@ -1,6 +1,8 @@
 // attune.bench/1 and CSV.
 #include "apps/tools/bench/report.hpp"
 
+#include "collectives/node_map.hpp"
+
 #include <fmt/format.h>
 
 namespace attune::tools::bench {
@@ -59,8 +61,9 @@ Json bench_json(const Options& options, const Machine& machine, const std::vecto
     const int ranks = options.ranks.values.front();
     const bool one = options.ranks.values.size() == 1;  // else each result says its own
     document["ranks"] = one ? Json(ranks) : Json(nullptr);
-    document["nodes"] = 1;
-    document["node_map"] = one ? Json("1x" + std::to_string(ranks)) : Json(nullptr);
+    const std::string node_map = options.nodes.text(one ? ranks : 1);
+    document["nodes"] = one ? Json(collectives::NodeMap::parse(node_map).nodes()) : Json(nullptr);
+    document["node_map"] = one ? Json(node_map) : Json(nullptr);
     document["transport"] = options.transport;
     document["cache"] = options.cache;
     document["mode"] = options.mode;

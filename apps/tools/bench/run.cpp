@@ -6,7 +6,8 @@
 #include "apps/tools/bench/report.hpp"
 #include "apps/tools/support/interrupt.hpp"
 #include "apps/tools/support/progress.hpp"
-#include "collectives/bootstrap.hpp"
+#include "collectives/bootstrap_job.hpp"
+#include "collectives/team_facts.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/log.hpp"
@@ -125,11 +126,22 @@ int run_with(const Options& options, Teams& teams, bool in_job) {
     return options.compare.empty() ? run_sweep(options, machine, teams) : run_comparison(options, machine, teams, in_job);
 }
 
-int run_as_job(const Options& options, const core::Environment& environment) {
-    if (options.rows) throw core::Error(core::ErrorCode::usage, "--rows needs fresh launches; run attune-bench without attune-run");
-    const int ranks = environment.ranks.value_or(1);
-    if (!environment.launch_fd) throw core::Error(core::ErrorCode::usage, "ATTUNE_RANK is set without ATTUNE_LAUNCH_FD; unset it or use attune-run");
-    const auto bootstrap = collectives::make_launcher_bootstrap(*environment.rank, ranks, *environment.launch_fd);
+// The job's nodes, unless others were asked for here, and the transport that joins them.
+Options in_job(const Options& given, const core::Environment& environment, collectives::Bootstrap& bootstrap) {
+    Options options = given;
+    const std::string nodes = environment.launch_nodes ? *environment.launch_nodes : collectives::agree_on_nodes(bootstrap).text();
+    if (!options.nodes.given()) options.nodes.map = nodes;
+    if (!options.ranks_given) options.ranks.values = {bootstrap.size()};
+    if (!options.transport_named) options.transport = options.nodes.transport(bootstrap.size());
+    return options;
+}
+
+int run_as_job(const Options& given, const collectives::JobStart& start) {
+    if (given.rows) throw core::Error(core::ErrorCode::usage, "--rows needs fresh launches; run attune-bench without attune-run");
+    const core::Log log(given.log, "attune-bench");
+    const auto bootstrap = collectives::make_job_bootstrap(start, collectives::bootstrap_patience, [&](const std::string& line) { log.warn(line); });
+    const Options options = in_job(given, start.environment, *bootstrap);
+    const int ranks = bootstrap->size();
     return tuner::run_in_job(*bootstrap, team_options(options, ranks), [&](tuner::Arena& arena) {
         JobTeam team(arena, ranks);
         return run_with(options, team, true);
@@ -137,7 +149,8 @@ int run_as_job(const Options& options, const core::Environment& environment) {
 }
 
 int print_list(const Options& options) {
-    if (core::read_environment().rank.value_or(0) != 0) return 0;
+    const auto foreign = core::read_foreign_launch();
+    if (core::read_environment().rank.value_or(foreign ? foreign->rank : 0) != 0) return 0;
     if (options.json) {
         print_json(list_json(options));
     } else if (options.csv) {
@@ -153,8 +166,8 @@ int print_list(const Options& options) {
 int run(const Options& options) {
     validate(options);
     if (options.list) return print_list(options);
-    const core::Environment environment = core::read_environment();
-    if (environment.rank) return run_as_job(options, environment);
+    const collectives::JobStart start = collectives::read_job_start();
+    if (collectives::started_as_rank(start)) return run_as_job(options, start);
     LaunchedTeams teams;
     return run_with(options, teams, false);
 }

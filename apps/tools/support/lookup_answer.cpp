@@ -52,7 +52,9 @@ std::string tune_command(const LookupQuery& query) {
     const std::string size = core::compact_bytes(query.asked_bytes);
     if (problem.collective != Collective::barrier) command += fmt::format(" -b {} -e {}", size, size);
     if (collectives::reduces(problem.collective)) command += fmt::format(" -d {} -o {}", core::name_of(problem.dtype), core::name_of(problem.op));
-    if (query.transport != "shm") command += " --transport " + query.transport;
+    const bool several = !problem.node_map.empty() && problem.node_map != fmt::format("1x{}", problem.ranks);
+    if (query.transport != (several ? "mixed" : "shm")) command += " --transport " + query.transport;
+    if (several) command += " --node-map " + problem.node_map;
     if (problem.in_place) command += " --in-place yes";
     return command;
 }

@@ -1,5 +1,6 @@
 #include "apps/tools/support/options.hpp"
 
+#include "collectives/team_facts.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
@@ -133,7 +134,43 @@ CLI::Option* add_roots_option(CLI::App& app, RootChoice& roots) {
 }
 
 CLI::Option* add_transport_option(CLI::App& app, std::string& transport) {
-    return add_word_option(app, "--transport", transport, {"transport", {"local", "shm"}, "local (threads) or shm (processes)"});
+    const std::span<const std::string> words = transport_words();
+    return add_word_option(app, "--transport", transport,
+                           {"transport",
+                            {words.begin(), words.end()},
+                            "local (threads), shm (processes), tcp, or mixed (shm inside a node, tcp between; the default for several nodes)"});
+}
+
+std::span<const std::string> transport_words() {
+    static const std::vector<std::string> words = {"local", "shm", "tcp", "mixed"};
+    return words;
+}
+
+std::string NodeOptions::text(int ranks) const {
+    if (ranks_per_node != 0) return collectives::NodeMap::blocks(ranks, ranks_per_node).text();
+    if (map.empty()) return collectives::NodeMap::blocks(ranks, ranks).text();
+    const int mapped = collectives::NodeMap::parse(map).ranks();
+    if (mapped != ranks) throw usage("--node-map " + map + " is for " + std::to_string(mapped) + " ranks, but there are " + std::to_string(ranks));
+    return map;
+}
+
+std::string NodeOptions::transport(int ranks) const {
+    return std::string(collectives::usual_transport(collectives::NodeMap::parse(text(ranks))));
+}
+
+void add_node_options(CLI::App& app, NodeOptions& nodes) {
+    const auto set_size = [&nodes](const std::string& text) {
+        const std::uint64_t number = parse_number("--ranks-per-node", text);
+        if (number < 1 || number > max_ranks) throw usage("--ranks-per-node " + text + " is outside 1 to " + std::to_string(max_ranks));
+        nodes.ranks_per_node = static_cast<int>(number);
+    };
+    CLI::Option* const size =
+        app.add_option_function<std::string>("--ranks-per-node", set_size, "Logical nodes of so many ranks, on this machine")->type_name("K");
+    app.add_option_function<std::string>(
+           "--node-map", [&nodes](const std::string& text) { nodes.map = collectives::NodeMap::parse(text).text(); },
+           "Logical nodes of 2, 2 and 1 ranks: 2,2,1; with :cyclic ranks are dealt to the nodes in turn")
+        ->type_name("MAP")
+        ->excludes(size);
 }
 
 CLI::Option* add_db_option(CLI::App& app, std::optional<std::string>& path) {

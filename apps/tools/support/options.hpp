@@ -25,6 +25,18 @@ struct SizeRange {
     std::vector<std::uint64_t> sizes() const;
 };
 
+// Logical nodes on one machine.
+struct NodeOptions {
+    int ranks_per_node = 0;  // 0 = not given
+    std::string map;         // canonical; empty = not given
+
+    bool given() const noexcept { return ranks_per_node != 0 || !map.empty(); }
+    // Canonical text for so many ranks; "1xN" when nothing was given. Throws Error(usage) when the map is for another number of ranks.
+    std::string text(int ranks) const;
+    // The transport that joins these nodes when none is named: mixed for several, else shm.
+    std::string transport(int ranks) const;
+};
+
 // Generic pieces. `names` as in CLI11: "-b,--min-bytes". `kind` is the word shown in the help.
 CLI::Option* add_bytes_option(CLI::App& app, const std::string& names, std::uint64_t& bytes, const std::string& description);
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, std::int64_t& nanoseconds, const std::string& description);
@@ -41,7 +53,9 @@ CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::
 CLI::Option* add_ranks_option(CLI::App& app, int& ranks);                  // -n,--ranks N; pass default_ranks() as initial value
 CLI::Option* add_rank_list_option(CLI::App& app, RankList& ranks);         // -n,--ranks 1-17,33
 CLI::Option* add_roots_option(CLI::App& app, RootChoice& roots);           // -r,--roots all|N
-CLI::Option* add_transport_option(CLI::App& app, std::string& transport);  // local | shm
+CLI::Option* add_transport_option(CLI::App& app, std::string& transport);  // local | shm | tcp | mixed
+std::span<const std::string> transport_words();
+void add_node_options(CLI::App& app, NodeOptions& nodes);  // --ranks-per-node --node-map
 CLI::Option* add_db_option(CLI::App& app, std::optional<std::string>& path);
 CLI::Option* add_journal_option(CLI::App& app, std::optional<std::string>& path);
 CLI::Option* add_json_option(CLI::App& app, bool& json);

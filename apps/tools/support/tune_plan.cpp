@@ -69,6 +69,7 @@ std::string description_of(const TuneOptions& options, const TunePlan& plan) {
                     options.transport, options.dtype, options.op, options.in_place, options.strategy, options.seed, fmt::join(sizes, ","));
     for (const auto& zero : options.candidate_zero)
         text += " --candidate-zero " + zero;
+    if (options.nodes.given()) text += " --node-map " + options.nodes.text(options.ranks);
     if (options.recheck) text += " --recheck";
     return text;
 }
@@ -76,7 +77,7 @@ std::string description_of(const TuneOptions& options, const TunePlan& plan) {
 void fill_session(const TuneOptions& options, TunePlan& plan) {
     auto& session = plan.session;
     session.team = {
-        .ranks = options.ranks, .transport = options.transport, .node_map = fmt::format("1x{}", options.ranks), .bind = true, .timeout_ns = options.timeout_ns};
+        .ranks = options.ranks, .transport = options.transport, .node_map = options.nodes.text(options.ranks), .bind = true, .timeout_ns = options.timeout_ns};
     tuner::LadderOptions ladder{.collectives = plan.collectives, .sizes = plan.sizes, .ranks = options.ranks, .node_map = session.team.node_map};
     ladder.dtype = core::parse_dtype(options.dtype);
     ladder.op = core::parse_op(options.op);

@@ -22,6 +22,7 @@ struct TuneOptions {
     std::string strategy = "exhaustive";
     int ranks = 2;
     std::string transport = "shm";
+    NodeOptions nodes;
     SizeRange sizes;
     std::string dtype = "float32";
     std::string op = "sum";

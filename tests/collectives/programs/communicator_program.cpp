@@ -1,4 +1,5 @@
 // A rank of a communicator of processes: `communicator_program MODE [ARGUMENT]`. Exit 0 = as expected.
+#include "collectives/bootstrap_job.hpp"
 #include "collectives/communicator.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
@@ -102,13 +103,34 @@ int death(Context& context) {
     }
 }
 
+// The argument is the expected "TRANSPORT NODES".
+int shape(Context& context) {
+    const collectives::ChooserFacts& facts = context.team.chooser().facts();
+    const std::string ours = facts.transport + " " + facts.node_map;
+    const bool named = context.team.size() == 1 || context.team.transport().name() == facts.transport;
+    return ours == context.argument && named ? 0 : complain(ours, 15);
+}
+
+// 64 KiB, the size at which one exchange for each node instead of one for each rank matters.
+int two_level(Context& context) {
+    Problem problem;
+    problem.collective = Collective::all_reduce;
+    problem.ranks = context.team.size();
+    for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{16384}, std::uint64_t{16411}}) {
+        problem.count = count;
+        const std::string wrong = test::run_case(context.team, {problem}, core::Config::parse("algorithm=two_level"));
+        if (!wrong.empty()) return complain(wrong, 16);
+    }
+    return 0;
+}
+
 int bound(Context& context) {
     return context.team.chooser().facts().binding == context.argument ? 0 : 14;
 }
 
 int run(const std::string& mode, Context& context) {
     const std::map<std::string, int (*)(Context&)> modes = {
-        {"cases", cases}, {"hash", hash}, {"repeated_calls", repeated_calls}, {"death", death}, {"bound", bound}};
+        {"cases", cases}, {"hash", hash}, {"repeated_calls", repeated_calls}, {"death", death}, {"bound", bound}, {"shape", shape}, {"two_level", two_level}};
     const auto found = modes.find(mode);
     return found == modes.end() ? 2 : found->second(context);
 }
@@ -117,10 +139,13 @@ int run(const std::string& mode, Context& context) {
 
 int main(int argc, char** argv) {
     try {
-        const core::Environment environment = core::read_environment();
-        if (argc < 2 || !environment.rank || !environment.ranks || !environment.launch_fd) return 2;
-        const auto bootstrap = collectives::make_launcher_bootstrap(*environment.rank, *environment.ranks, *environment.launch_fd);
-        Communicator team(*bootstrap, collectives::CommunicatorOptions());
+        const collectives::JobStart start = collectives::read_job_start();
+        if (argc < 2 || !collectives::started_as_rank(start)) return 2;
+        const auto bootstrap = collectives::make_job_bootstrap(start, collectives::bootstrap_patience, {});
+        collectives::CommunicatorOptions options;
+        options.transport = start.environment.transport.value_or("");
+        options.node_map = start.environment.launch_nodes.value_or("");
+        Communicator team(*bootstrap, options);
         Context context{team, argc > 2 ? argv[2] : ""};
         return run(argv[1], context);
     } catch (const std::exception& error) {

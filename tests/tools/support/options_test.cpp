@@ -81,6 +81,32 @@ TEST(CommonOptions, ReadTheirValues) {
     EXPECT_EQ(timeout, 5'000'000'000);
 }
 
+tools::NodeOptions nodes_of(const std::string& line) {
+    CLI::App app;
+    tools::NodeOptions nodes;
+    tools::add_node_options(app, nodes);
+    app.parse(line);
+    return nodes;
+}
+
+TEST(NodeOptions, BecomeOneTextAndTheTransportThatJoinsTheNodes) {
+    EXPECT_FALSE(nodes_of("").given());
+    EXPECT_EQ(nodes_of("").text(3), "1x3");
+    EXPECT_EQ(nodes_of("").transport(3), "shm");
+    EXPECT_EQ(nodes_of("--ranks-per-node 2").text(5), "2,2,1");
+    EXPECT_EQ(nodes_of("--ranks-per-node 2").transport(5), "mixed");
+    EXPECT_EQ(nodes_of("--ranks-per-node 8").transport(5), "shm");
+    EXPECT_EQ(nodes_of("--node-map 2,2:cyclic").text(4), "2x2:cyclic");
+    EXPECT_EQ(nodes_of("--node-map irregular:3,1,1,3").text(4), "irregular:0,1,1,0");
+}
+
+TEST(NodeOptions, RefuseWhatCannotBe) {
+    EXPECT_THROW(nodes_of("--node-map 2x2").text(3), core::Error);
+    EXPECT_THROW(nodes_of("--node-map 2x"), core::Error);
+    EXPECT_THROW(nodes_of("--ranks-per-node 0"), core::Error);
+    EXPECT_THROW(nodes_of("--ranks-per-node 2 --node-map 2x2"), CLI::ParseError);
+}
+
 TEST(CommonOptions, RefuseWrongValuesAsUsage) {
     for (const char* line : {"-n 0", "-n 99999", "-n two", "-b 8KB", "--transport smh", "--color sometimes", "--seed -1", "--timeout fast"}) {
         CLI::App app;
