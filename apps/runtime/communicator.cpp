@@ -65,6 +65,18 @@ void Request::wait() {
     translated([&] { job->team->wait({ticket_}); });
 }
 
+Prepared::Prepared(std::shared_ptr<detail::Job> job, std::shared_ptr<const detail::PreparedCall> call) noexcept
+    : job_(std::move(job)), call_(std::move(call)) {}
+
+Request Prepared::start() {
+    const collectives::Ticket ticket = translated([&] { return job_of(job_).team->start(call_->call, call_->input, call_->output); });
+    return Request(job_, ticket.call);
+}
+
+void Prepared::run() {
+    translated([&] { job_of(job_).team->run(call_->call, call_->input, call_->output); });
+}
+
 Communicator::Communicator(const Options& options) : job_(translated([&] { return detail::open_job(options); })) {}
 Communicator::~Communicator() = default;
 Communicator::Communicator(Communicator&&) noexcept = default;
@@ -84,6 +96,16 @@ Request Communicator::start(const Call& call, const void* input, void* output) {
 
 void Communicator::run(const Call& call, const void* input, void* output) {
     translated([&] { job_of(job_).team->run(detail::problem_of(call), input, output); });
+}
+
+Prepared Communicator::prepare(const BoundCall& bound) {
+    return translated([&] {
+        collectives::Communicator& team = *job_of(job_).team;
+        const collectives::Problem problem = detail::problem_of(bound.call);
+        auto call = std::make_shared<detail::PreparedCall>();
+        *call = {team.prepare(problem, team.choice(problem).config), bound.input, bound.output};
+        return Prepared(job_, std::move(call));
+    });
 }
 
 Explanation Communicator::explain(const Call& call) const {

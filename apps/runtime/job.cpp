@@ -145,38 +145,4 @@ std::shared_ptr<Job> open_job(const Options& options) {
     return job;
 }
 
-// The public enumerations are the internal ones under names without third-party includes.
-template <class Public, class Internal>
-constexpr bool same(Public a, Internal b) {
-    return static_cast<int>(a) == static_cast<int>(b);
-}
-static_assert(same(Collective::all_reduce, collectives::Collective::all_reduce) && same(Collective::all_gather, collectives::Collective::all_gather) &&
-              same(Collective::reduce_scatter, collectives::Collective::reduce_scatter) && same(Collective::broadcast, collectives::Collective::broadcast) &&
-              same(Collective::barrier, collectives::Collective::barrier) && same(Collective::exscan, collectives::Collective::exscan) &&
-              same(Collective::batch_send_recv, collectives::Collective::batch_send_recv));
-static_assert(same(DType::float32, core::DType::float32) && same(DType::float64, core::DType::float64) && same(DType::int32, core::DType::int32) &&
-              same(DType::int64, core::DType::int64));
-static_assert(same(Op::sum, core::Op::sum) && same(Op::prod, core::Op::prod) && same(Op::min, core::Op::min) && same(Op::max, core::Op::max));
-
-namespace {
-// A cast can make any value of an enumeration.
-void require_known(const char* what, int value, int last) {
-    if (value > last) throw Error(ErrorCode::usage, fmt::format("{} {} does not exist; the values are 0 to {} (attune/attune.hpp)", what, value, last));
-}
-}  // namespace
-
-collectives::Problem problem_of(const Call& call) {
-    require_known("the collective", static_cast<int>(call.collective), static_cast<int>(Collective::batch_send_recv));
-    require_known("the dtype", static_cast<int>(call.dtype), static_cast<int>(DType::int64));
-    require_known("the op", static_cast<int>(call.op), static_cast<int>(Op::max));
-    collectives::Problem problem;
-    problem.collective = static_cast<collectives::Collective>(call.collective);
-    problem.count = call.count;
-    problem.dtype = static_cast<core::DType>(call.dtype);
-    problem.op = static_cast<core::Op>(call.op);
-    problem.root = call.root;
-    problem.in_place = call.in_place;
-    return problem;
-}
-
 }  // namespace attune::detail

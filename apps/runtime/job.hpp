@@ -19,6 +19,13 @@ struct Job {
     ~Job();
 };
 
+// A call that is started again and again, and its buffers.
+struct PreparedCall {
+    collectives::PreparedCall call;
+    const void* input = nullptr;
+    void* output = nullptr;
+};
+
 // Reads the environment; `options` beat it. Throws core::Error.
 std::shared_ptr<Job> open_job(const Options& options);
 

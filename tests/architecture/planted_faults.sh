@@ -47,9 +47,13 @@ expect_include db/a.cpp '<nlohmann/json.hpp>' refused
 expect_include collectives/transport/shm/a.cpp '<boost/asio.hpp>' refused
 expect_include collectives/a.cpp '<mpi.h>' refused
 expect_include apps/runtime/include/attune/attune.hpp '<vector>' accepted
+expect_include apps/runtime/include/attune/attune.hpp '<attune/calls.hpp>' accepted
 expect_include apps/runtime/include/attune/attune.hpp '<fmt/format.h>' refused
+expect_include apps/runtime/include/attune/attune.h '<stdint.h>' accepted
+expect_include apps/runtime/include/attune/attune.h '<sqlite3.h>' refused
 expect_include examples/a.cpp '<attune/attune.hpp>' accepted
 expect_include examples/a.cpp '"collectives/communicator.hpp"' refused
+expect_include examples/b.c '"collectives/communicator.hpp"' refused
 
 # expect_line FILE LINE accepted|refused
 expect_line() {

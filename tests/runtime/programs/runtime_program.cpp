@@ -101,10 +101,10 @@ void check_answers(Communicator& team) {
     require(code == 2, "overlapping buffers are refused");
     code = 0;
     try {
-        team.explain({attune::Collective::all_reduce, 1, static_cast<attune::DType>(9)});
+        team.explain({attune::Collective::all_reduce, 1, static_cast<attune::DType>(99)});
     } catch (const attune::Error& error) {
         code = error.exit_code();
-        require(std::strstr(error.what(), "dtype 9") != nullptr, "the unknown type is named");
+        require(std::strstr(error.what(), "dtype 99") != nullptr, "the unknown type is named");
     }
     require(code == 2, "an unknown type is refused");
 }
