@@ -76,7 +76,14 @@ const CachedCall* CallCache::insert(const CallKey& key, CachedCall call) {
     return last_;
 }
 
-CallTotals& CallCache::totals(const CallKey& key, const Problem& problem, const Choice& choice) {
+CallTotals& CallCache::totals(CallKey key, const Problem& problem, const Choice& choice) {
+    key.amounts = nullptr;
+    if (totals_.size() >= totals_limit && !totals_.contains(key)) {
+        // No call has so many elements; the root tells the sources apart.
+        key.count = ~std::uint64_t{0};
+        key.root = static_cast<std::int32_t>(choice.source) * 16 + static_cast<std::int32_t>(choice.match);
+        key.config = 0;
+    }
     const auto [place, is_new] = totals_.try_emplace(key);
     if (is_new) {
         place->second.problem = problem;

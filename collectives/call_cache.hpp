@@ -11,7 +11,7 @@
 
 namespace attune::collectives {
 
-// Everything of a call that may differ within one communicator. `config` 0 = chosen, else the number of an explicit config.
+// Everything of a call that may differ within one communicator. `config`: number of an explicit config or of the chooser that chose.
 struct CallKey {
     std::uint64_t count = 0;
     std::int32_t root = 0;
@@ -34,7 +34,7 @@ struct CallKeyHash {
 
 // Time and number of the calls of one key; outlives the plan.
 struct CallTotals {
-    Problem problem;
+    Problem problem;  // with the amounts of the first
     ChoiceSource source = ChoiceSource::standard;
     Match match = Match::none;
     std::uint64_t calls = 0;
@@ -50,6 +50,7 @@ struct CachedCall {
     bool in_place = false;
     std::uint64_t input_bytes = 0;  // of this rank's buffers, 0 = not looked at; in place both are the one buffer's
     std::uint64_t output_bytes = 0;
+    std::uint64_t bytes = 0;  // Problem::bytes()
     CallTotals* totals = nullptr;
     std::uint64_t size = 0;  // bytes of memory, about
     std::uint64_t last_used = 0;
@@ -64,8 +65,10 @@ public:
     // Null when the call must be prepared. What it points at lives until the next insert().
     const CachedCall* find(const CallKey& key) noexcept;
     const CachedCall* insert(const CallKey& key, CachedCall call);
-    // Of the problem's key, made when new. Stable for the life of the cache.
-    CallTotals& totals(const CallKey& key, const Problem& problem, const Choice& choice);
+    // Of the problem's key, made when new. Stable for the life of the cache. Calls that differ in their amounts only have one, and so have all of a
+    // collective beyond totals_limit: a program that never makes a call twice must not grow for ever.
+    CallTotals& totals(CallKey key, const Problem& problem, const Choice& choice);
+    static constexpr std::size_t totals_limit = 8192;
 
     std::size_t size() const noexcept { return calls_.size(); }
     std::uint64_t bytes() const noexcept { return bytes_; }

@@ -35,11 +35,9 @@ std::string interval_text(const core::TableRow& row) {
 
 // Keys that may hold the problem's row, the preferred first.
 std::vector<std::string> keys_of(const Problem& problem, const ChooserFacts& facts) {
-    core::Key key = key_of(problem, facts);
+    const core::Key key = key_of(problem, facts);
     std::vector<std::string> texts = {key.text()};
-    if (!is_rooted(problem.collective)) return texts;
-    key.root_class = std::to_string(problem.root);
-    texts.push_back(key.text());
+    if (is_rooted(problem.collective)) texts.push_back(exact_key_of(problem, facts).text());
     return texts;
 }
 
@@ -84,8 +82,14 @@ core::Key key_of(const Problem& problem, const ChooserFacts& facts) {
     return key;
 }
 
+core::Key exact_key_of(const Problem& problem, const ChooserFacts& facts) {
+    core::Key key = key_of(problem, facts);
+    if (is_rooted(problem.collective)) key.root_class = std::to_string(problem.root);
+    return key;
+}
+
 Chooser::Chooser(ChooserFacts facts, core::ConfigTable table, ForcedChoices forced)
-    : facts_(std::move(facts)), table_(std::move(table)), forced_(std::move(forced)) {
+    : facts_(std::move(facts)), table_(std::make_shared<const core::ConfigTable>(std::move(table))), forced_(std::move(forced)) {
     for (const auto& [collective, config] : forced_.entries)
         if (const Reason reason = lacks_means(config, facts_))
             throw core::Error(core::ErrorCode::usage, fmt::format("the forced choice {}={} is impossible: it {}", name_of(collective), config.text(), *reason));
@@ -104,18 +108,49 @@ Choice forced_choice(const Problem& problem, const core::Config& forced, Choice 
     return choice;
 }
 
+Choice proven_choice(const ProvenChoice& proven, Choice choice) {
+    choice.config = choice.config.with(proven.config);
+    choice.source = ChoiceSource::tuned;
+    choice.match = Match::exact;
+    choice.gain = proven.gain;
+    choice.reason = "measured and proven by this communicator";
+    return choice;
+}
+
 }  // namespace
+
+Chooser Chooser::for_team(ChooserFacts facts) const {
+    Chooser other = *this;
+    other.facts_ = std::move(facts);
+    return other;
+}
+
+Chooser Chooser::with_proven(ProvenChoice choice) const {
+    Chooser other = *this;
+    std::erase_if(other.proven_, [&](const ProvenChoice& known) { return known.key == choice.key && known.bytes == choice.bytes; });
+    other.proven_.push_back(std::move(choice));
+    return other;
+}
+
+Chooser Chooser::with_table(core::ConfigTable table) const {
+    Chooser other = *this;
+    other.table_ = std::make_shared<const core::ConfigTable>(std::move(table));
+    other.proven_.clear();
+    return other;
+}
 
 Choice Chooser::choose(const Problem& problem) const {
     Choice choice;
     choice.config = default_config(problem, facts_.topology);
     for (const auto& [collective, forced] : forced_.entries)
         if (collective == problem.collective) return forced_choice(problem, forced, std::move(choice));
+    for (const ProvenChoice& proven : proven_)
+        if (proven.bytes == problem.key_bytes() && proven.key == exact_key_of(problem, facts_)) return proven_choice(proven, std::move(choice));
     const std::vector<std::string> keys = keys_of(problem, facts_);
     for (const std::string& key : keys) {
-        const std::optional<std::size_t> index = table_.find(key, problem.key_bytes());
+        const std::optional<std::size_t> index = table_->find(key, problem.key_bytes());
         if (!index) continue;
-        const core::TableRow row = table_.row(*index);
+        const core::TableRow row = table_->row(*index);
         if (!choice.reason.empty()) choice.reason += "; ";
         Reason reason = why_unusable(row, problem, choice.config, facts_.topology);
         if (!reason) reason = lacks_means(row.config, facts_);
@@ -131,7 +166,7 @@ Choice Chooser::choose(const Problem& problem) const {
         choice.reason += fmt::format("row {} covers {}", *index, interval_text(row));
         return choice;
     }
-    if (choice.reason.empty()) choice.reason = nothing_found(table_, keys, problem.key_bytes());
+    if (choice.reason.empty()) choice.reason = nothing_found(*table_, keys, problem.key_bytes());
     return choice;
 }
 

@@ -9,6 +9,7 @@
 #include "libcore/topology.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,16 @@ std::optional<std::string> lacks_direct_copies(const core::Config& config, const
 // The key of the problem's rows. A rooted one is the class `any`; the chooser also looks for the root itself.
 core::Key key_of(const Problem& problem, const ChooserFacts& facts);
 
+// What the ranks of one communicator measured themselves: valid there, for this size.
+struct ProvenChoice {
+    core::Key key;            // of the problem; a rooted one names its root
+    std::uint64_t bytes = 0;  // Problem::key_bytes()
+    core::Config config;
+    double gain = 1;
+};
+// The key of exactly this problem, root included.
+core::Key exact_key_of(const Problem& problem, const ChooserFacts& facts);
+
 // The constructor throws Error(usage) for a forced value that needs more channels than there are, or direct copies where there are none.
 // Never throws for a table's content: a row that cannot be used is skipped and the reason kept. A forced value that is impossible throws
 // Error(usage) on every rank alike.
@@ -57,13 +68,19 @@ class Chooser {
 public:
     Chooser(ChooserFacts facts, core::ConfigTable table, ForcedChoices forced);
     Choice choose(const Problem& problem) const;
-    const core::ConfigTable& table() const noexcept { return table_; }
+    // The same table and forced choices for another team; nothing is read or copied.
+    Chooser for_team(ChooserFacts facts) const;
+    // The same with one choice more, which goes before the table's rows, and with another table (what was proven here is forgotten).
+    Chooser with_proven(ProvenChoice choice) const;
+    Chooser with_table(core::ConfigTable table) const;
+    const core::ConfigTable& table() const noexcept { return *table_; }
     const ChooserFacts& facts() const noexcept { return facts_; }
 
 private:
     ChooserFacts facts_;
-    core::ConfigTable table_;
+    std::shared_ptr<const core::ConfigTable> table_;
     ForcedChoices forced_;
+    std::vector<ProvenChoice> proven_;
 };
 
 }  // namespace attune::collectives

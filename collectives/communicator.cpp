@@ -3,13 +3,14 @@
 #include "collectives/communicator_state.hpp"
 #include "collectives/kernels/fold.hpp"
 #include "collectives/table_agreement.hpp"
+#include "collectives/transport_factory.hpp"
 #include "libcore/crypto.hpp"
 #include "libcore/error.hpp"
-#include "libcore/text.hpp"
 
 #include <fmt/format.h>
 
 #include <exception>
+#include <numeric>
 
 namespace attune::collectives {
 
@@ -27,15 +28,11 @@ RankFacts rank_facts(Rank rank, const CommunicatorOptions& options) {
     facts.cpus = core::allowed_cpus();
     facts.launch_cpus = options.launch_cpus;
     facts.instruction_set = kernel_instruction_set();
+    if (options.execution.family) facts.next_number = options.execution.family->next_number();
     if (rank != 0) return facts;
     facts.topology = options.topology ? *options.topology : core::discover_topology();
     core::random_bytes(std::as_writable_bytes(std::span(&facts.identity, 1)));
     return facts;
-}
-
-void check_transport(const std::string& name) {
-    const std::vector<std::string> known = {"local", "shm", "tcp", "mixed"};
-    if (!name.empty()) core::require_word("transport", name, known);
 }
 
 TransportOptions lanes_for(const CommunicatorOptions& options, const TeamFacts& facts) {
@@ -45,25 +42,29 @@ TransportOptions lanes_for(const CommunicatorOptions& options, const TeamFacts& 
     return lanes;
 }
 
-// One rank has nobody to exchange with: memory of its own is enough for any transport.
-std::unique_ptr<Transport> make_transport(Bootstrap& bootstrap, const CommunicatorOptions& options, const TeamFacts& facts) {
-    const TransportOptions lanes = lanes_for(options, facts);
-    if (bootstrap.size() == 1) return std::move(make_local_transports(1, lanes).front());
-    const std::string& transport = facts.chooser.transport;
-    if (transport == "shm") return make_shm_transport(bootstrap, lanes);
-    if (transport == "tcp") return make_tcp_transport(bootstrap, lanes);
-    if (transport == "mixed") return make_mixed_transport(bootstrap, lanes, facts.nodes);
-    throw core::Error(core::ErrorCode::usage,
-                      fmt::format("transport 'local' is for threads of one process, but there are {} processes; use shm", bootstrap.size()));
+// Short enough for one line of a message.
+std::string label_of(std::uint64_t number, const std::vector<Rank>& ranks) {
+    constexpr std::size_t longest = 16;
+    if (number == 1) return {};
+    if (ranks.size() <= longest) return fmt::format("communicator {} of ranks {}", number, fmt::join(ranks, ","));
+    return fmt::format("communicator {} of ranks {},... ({} of them)", number, fmt::join(ranks.begin(), ranks.begin() + longest, ","), ranks.size());
 }
 
 }  // namespace
 
-Communicator::State::State(CommunicatorOptions given, TeamFacts agreed, std::unique_ptr<Transport> made)
-    : options(std::move(given)), facts(std::move(agreed)), transport(std::move(made)) {
+Communicator::State::State(CommunicatorOptions given, TeamFacts agreed, std::unique_ptr<Transport> made, std::vector<Rank> ranks)
+    : options(std::move(given)), facts(std::move(agreed)), transport(std::move(made)), first_ranks(std::move(ranks)) {
+    if (first_ranks.empty()) {
+        first_ranks.resize(static_cast<std::size_t>(transport->size()));
+        std::iota(first_ranks.begin(), first_ranks.end(), 0);
+    }
     facts.chooser.direct_refusal = transport->direct_refusal();
+    label = label_of(facts.number, first_ranks);
+    if (!options.execution.family) options.execution.family = std::make_shared<ProgressFamily>();
+    options.execution.family->reserve_numbers_below(facts.number + 1);
     timing_ = options.trace != nullptr || options.log.level() >= core::LogLevel::info;
     ExecutorOptions execution = options.execution;
+    execution.label = label;
     if (!execution.warn) execution.warn = [log = options.log](const std::string& message) { log.warn(message); };
     executor = std::make_unique<Executor>(*transport, std::move(execution));
 }
@@ -77,29 +78,42 @@ Communicator::State::~State() {
     }
 }
 
+void Communicator::State::notice(const std::string& line) const {
+    options.notice ? options.notice(line) : options.log.warn(line);
+}
+
+void Communicator::State::print_warnings(const TableResult& result) const {
+    if (transport->rank() != 0) return;
+    for (const std::string& warning : result.warnings)
+        notice(warning);
+}
+
 void Communicator::State::use_table(TableResult result) {
-    if (transport->rank() == 0)
-        for (const std::string& warning : result.warnings)
-            options.log.warn(warning);
+    print_warnings(result);
     origin = std::move(result.origin);
-    chooser = std::make_shared<const Chooser>(facts.chooser, std::move(result.table), options.forced);
+    use(std::make_shared<const Chooser>(facts.chooser, std::move(result.table), options.forced));
+}
+
+void Communicator::State::use(std::shared_ptr<const Chooser> next) {
+    chooser = std::move(next);
+    ++chooser_number_;
 }
 
 Communicator::Communicator(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Communicator::~Communicator() = default;
 
 Communicator::Communicator(Bootstrap& bootstrap, CommunicatorOptions options) {
-    check_transport(options.transport);
+    if (!options.transport.empty()) require_transport_name(options.transport);
     TeamFacts facts = agree_on_facts(bootstrap, rank_facts(bootstrap.rank(), options));
-    std::unique_ptr<Transport> transport = make_transport(bootstrap, options, facts);
+    std::unique_ptr<Transport> transport = make_transport(bootstrap, facts.chooser.transport, lanes_for(options, facts), facts.nodes);
     state_ = std::make_unique<State>(std::move(options), std::move(facts), std::move(transport));
     State& state = *state_;
+    state.address = bootstrap.address();
+    state.secret = bootstrap.secret();
     if (bootstrap.rank() == 0 && !state.facts.other_settings.empty())
-        state.options.log.warn(fmt::format("rank {} is told to find the database elsewhere (ATTUNE_DB, ATTUNE_DB_MODE); what rank 0 is told applies to all",
-                                           fmt::join(state.facts.other_settings, ", ")));
-    const Exchange exchange = {[&](void* bytes, std::uint64_t size) { state.broadcast_bytes(bytes, size); },
-                               [&](std::uint64_t word) { return state.all_gather_words(word); }};
-    state.use_table(agree_on_table(bootstrap.rank(), state.options.table_source, exchange));
+        state.notice(fmt::format("rank {} is told to find the database elsewhere (ATTUNE_DB, ATTUNE_DB_MODE); what rank 0 is told applies to all",
+                                 fmt::join(state.facts.other_settings, ", ")));
+    state.use_table(agree_on_table(bootstrap.rank(), state.options.table_source, state.exchange()));
 }
 
 std::vector<std::unique_ptr<Communicator>> Communicator::make_local(int ranks, const CommunicatorOptions& options) {
@@ -128,6 +142,20 @@ int Communicator::size() const noexcept {
     return state_->transport->size();
 }
 
+const std::string& Communicator::label() const noexcept {
+    return state_->label;
+}
+std::uint64_t Communicator::number() const noexcept {
+    return state_->facts.number;
+}
+
+std::unique_ptr<Communicator> Communicator::split(int color, int key) {
+    return state_->split(color, key);
+}
+std::unique_ptr<Communicator> Communicator::dup() {
+    return state_->split(0, rank());
+}
+
 Ticket Communicator::start(Problem problem, const void* input, void* output) {
     return state_->launch(state_->chosen_call(problem), input, output);
 }
@@ -140,6 +168,12 @@ PreparedCall Communicator::prepare(Problem problem, const core::Config& config) 
     const Problem whole = state_->complete(std::move(problem));
     PreparedCall prepared;
     prepared.call_ = std::make_shared<const CachedCall>(state_->make_call(whole, config, state_->number_of(config), explicit_choice(config)));
+    return prepared;
+}
+
+PreparedCall Communicator::prepare(Problem problem) {
+    PreparedCall prepared;
+    prepared.call_ = std::make_shared<const CachedCall>(state_->chosen_call(problem));
     return prepared;
 }
 
@@ -158,6 +192,10 @@ void Communicator::wait(Ticket ticket) {
     state_->finished(ticket);
 }
 
+void Communicator::pass() {
+    state_->executor->pass();
+}
+
 void Communicator::run(const PreparedCall& call, const void* input, void* output) {
     wait(start(call, input, output));
 }
@@ -173,6 +211,39 @@ void Communicator::run(const Problem& problem, const core::Config& config, const
 Choice Communicator::choice(Problem problem) const {
     return state_->chooser->choose(state_->complete(std::move(problem)));
 }
+Problem Communicator::complete(Problem problem) const {
+    return state_->complete(std::move(problem));
+}
+
+void Communicator::load_table(const TableSource& source) {
+    State& state = *state_;
+    TableResult result = agree_on_table(rank(), source, state.exchange());
+    state.print_warnings(result);
+    state.origin = std::move(result.origin);
+    state.use(std::make_shared<const Chooser>(state.chooser->with_table(std::move(result.table))));
+}
+
+void Communicator::forget_table() {
+    state_->origin.clear();
+    state_->use(std::make_shared<const Chooser>(state_->chooser->with_table({})));
+}
+
+void Communicator::apply(const Problem& problem, const core::Config& config, double gain) {
+    const Problem whole = state_->complete(problem);
+    ProvenChoice proven{exact_key_of(whole, state_->facts.chooser), whole.key_bytes(), config, gain};
+    state_->use(std::make_shared<const Chooser>(state_->chooser->with_proven(std::move(proven))));
+}
+
+std::unique_ptr<Bootstrap> Communicator::make_bootstrap() {
+    std::vector<Rank> all(static_cast<std::size_t>(size()));
+    std::iota(all.begin(), all.end(), 0);
+    return std::make_unique<GroupBootstrap>(state_->as_parent(), std::move(all));
+}
+
+const CommunicatorOptions& Communicator::options() const noexcept {
+    return state_->options;
+}
+
 const Chooser& Communicator::chooser() const noexcept {
     return *state_->chooser;
 }

@@ -1,5 +1,6 @@
 // From a problem to a started call: cached or compiled, checked, digested, timed.
 #include "collectives/call_text.hpp"
+#include "collectives/amounts.hpp"
 #include "collectives/catalogue.hpp"
 #include "collectives/communicator_state.hpp"
 #include "collectives/default_config.hpp"
@@ -24,13 +25,33 @@ using core::ErrorCode;
     throw Error(ErrorCode::usage, message);
 }
 
+// What every rank counts alike.
+std::uint64_t elements_of(const Problem& problem) {
+    const bool counted_by_amounts = has_amounts(problem.collective) && problem.collective != Collective::send_recv && amounts_known_to_all(problem);
+    if (!counted_by_amounts) return problem.count;
+    return problem.bytes() / core::size_of(problem.dtype);
+}
+
+// Of the amounts that all ranks pass alike; their places in the buffers are each rank's own.
+std::uint64_t digest_of_amounts(const Problem& problem) {
+    if (!has_amounts(problem.collective) || !amounts_known_to_all(problem)) return 0;
+    const Amounts& amounts = *problem.amounts;
+    std::uint64_t digest = 0;
+    for (const std::vector<std::uint64_t>* counts : {&amounts.send, &amounts.receive, &amounts.matrix}) {
+        const bool own = counts != &amounts.matrix && !amounts.matrix.empty();  // row and column beside a matrix
+        if (!own) digest = digest * 31 + core::digest64(std::as_bytes(std::span(*counts)));
+    }
+    return digest;
+}
+
 // "broadcast 1024 float32 root 3 in place, algorithm=linear,...": what people read when calls differ.
 std::string text_of_call(const Problem& problem, const std::string& config) {
     std::string text(name_of(problem.collective));
-    if (problem.collective != Collective::barrier) text += fmt::format(" {} {}", problem.count, core::name_of(problem.dtype));
+    if (problem.collective != Collective::barrier) text += fmt::format(" {} {}", elements_of(problem), core::name_of(problem.dtype));
     if (reduces(problem.collective)) text += fmt::format(" {}", core::name_of(problem.op));
     if (is_rooted(problem.collective)) text += fmt::format(" root {}", problem.root);
     if (problem.in_place) text += " in place";
+    if (const std::uint64_t digest = digest_of_amounts(problem); digest != 0) text += fmt::format(" amounts {:08x}", digest & 0xffffffff);
     return text + ", " + config;
 }
 
@@ -90,23 +111,24 @@ CachedCall Communicator::State::make_call(const Problem& problem, const core::Co
     CachedCall call;
     call.config = config.text();
     call.text = text_of_call(problem, call.config);
-    const std::string identified = fmt::format("{} {}", facts.identity, call.text);
+    const std::string identified = fmt::format("{} {} {}", facts.identity, call.text, digest_of_amounts(problem));
     call.digest = core::digest64(std::as_bytes(std::span(identified)));
     const Schedule schedule = generate(problem, config, transport->rank());
     // With amounts a rank knows no schedule but its own.
     const ScheduleOf schedule_of = has_amounts(problem.collective) ? ScheduleOf{} : ScheduleOf([&](Rank peer) { return generate(problem, config, peer); });
     call.plan = std::make_shared<const Plan>(compile(problem, schedule, compile_options(config, transport->fragment_bytes()), schedule_of));
     set_buffer_sizes(call, problem, transport->rank());
+    call.bytes = problem.bytes();
     call.totals = &cache.totals(key_of_call(problem, number), problem, choice);
     return call;
 }
 
 const CachedCall& Communicator::State::chosen_call(const Problem& problem) {
-    const CallKey key = key_of_call(problem, 0);
+    const CallKey key = key_of_call(problem, chooser_number_);
     if (const CachedCall* known = cache.find(key)) return *known;
     const Problem whole = complete(problem);
     const Choice choice = chooser->choose(whole);
-    return *cache.insert(key, make_call(whole, choice.config, 0, choice));
+    return *cache.insert(key, make_call(whole, choice.config, chooser_number_, choice));
 }
 
 const CachedCall& Communicator::State::explicit_call(const Problem& problem, const core::Config& config) {
@@ -116,7 +138,7 @@ const CachedCall& Communicator::State::explicit_call(const Problem& problem, con
     return *cache.insert(key, make_call(complete(problem), config, number, explicit_choice(config)));
 }
 
-// Numbers start at 1; 0 is the chosen config.
+// Numbers start at 1.
 std::uint32_t Communicator::State::number_of(const core::Config& config) {
     if (last_number_ != 0 && config == last_config_) return last_number_;
     const auto next = static_cast<std::uint32_t>(config_numbers_.size() + 1);
@@ -131,10 +153,14 @@ Ticket Communicator::State::launch(const CachedCall& call, const void* input, vo
     ++call.totals->calls;
     if (!timing_) return executor->start(call.plan, input, output, call.digest, call.text);
     const std::int64_t begin = core::now_ns();
-    CallTotals* totals = call.totals;
-    std::string config = call.config;
     const Ticket ticket = executor->start(call.plan, input, output, call.digest, call.text);
-    pending_[ticket.call % in_flight_slots] = {ticket.call, begin, totals, std::move(config)};
+    // Assigned piece by piece: the room of the text is kept, so that a repeated call allocates nothing here either.
+    Pending& pending = pending_[ticket.call % in_flight_slots];
+    pending.call = ticket.call;
+    pending.begin_ns = begin;
+    pending.totals = call.totals;
+    pending.config.assign(call.config);
+    pending.bytes = call.bytes;
     return ticket;
 }
 
@@ -146,7 +172,7 @@ void Communicator::State::finished(Ticket ticket) {
     ++pending.totals->timed_calls;
     pending.call = 0;
     const Problem& problem = pending.totals->problem;
-    if (options.trace != nullptr) options.trace->record({name_of(problem.collective), pending.config, pending.begin_ns, end, problem.bytes()});
+    if (options.trace != nullptr) options.trace->record({name_of(problem.collective), pending.config, pending.begin_ns, end, pending.bytes});
 }
 
 CachedCall Communicator::State::standard_call(Problem problem, std::string purpose) {
@@ -171,17 +197,24 @@ void Communicator::State::broadcast_bytes(void* bytes, std::uint64_t size) {
     problem.dtype = core::DType::int64;
     problem.count = size / sizeof(std::int64_t);
     problem.in_place = true;
-    run_uncounted(standard_call(problem, "the making of the communicator"), bytes, bytes);
+    run_uncounted(standard_call(problem, "the making of a communicator"), bytes, bytes);
 }
 
-std::vector<std::uint64_t> Communicator::State::all_gather_words(std::uint64_t word) {
+void Communicator::State::all_gather_bytes(const void* own, void* all, std::uint64_t size) {
     Problem problem;
     problem.collective = Collective::all_gather;
     problem.dtype = core::DType::int64;
-    problem.count = 1;
-    std::vector<std::uint64_t> words(static_cast<std::size_t>(transport->size()));
-    run_uncounted(standard_call(problem, "the making of the communicator"), &word, words.data());
-    return words;
+    problem.count = size / sizeof(std::int64_t);
+    run_uncounted(standard_call(problem, "the making of a communicator"), own, all);
+}
+
+Exchange Communicator::State::exchange() {
+    const auto words = [this](std::uint64_t word) {
+        std::vector<std::uint64_t> all(static_cast<std::size_t>(transport->size()));
+        all_gather_bytes(&word, all.data(), sizeof word);
+        return all;
+    };
+    return {[this](void* bytes, std::uint64_t size) { broadcast_bytes(bytes, size); }, words};
 }
 
 void Communicator::State::compare_calls(const CachedCall& call) {
@@ -199,8 +232,8 @@ void Communicator::State::compare_calls(const CachedCall& call) {
     run_uncounted(*check_call_, &own, checks_.data());
     for (std::size_t rank = 1; rank < checks_.size(); ++rank) {
         if (checks_[rank].digest == checks_.front().digest) continue;
-        throw Error(ErrorCode::failure, fmt::format("ranks call different things: rank 0 calls {}; rank {} calls {}", checks_.front().text, rank,
-                                                    static_cast<const char*>(checks_[rank].text)));
+        throw Error(ErrorCode::failure, fmt::format("{}{}ranks call different things: rank 0 calls {}; rank {} calls {}", label, label.empty() ? "" : ": ",
+                                                    checks_.front().text, rank, static_cast<const char*>(checks_[rank].text)));
     }
 }
 

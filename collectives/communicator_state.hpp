@@ -3,6 +3,8 @@
 
 #include "collectives/call_cache.hpp"
 #include "collectives/communicator.hpp"
+#include "collectives/group_bootstrap.hpp"
+#include "collectives/table_agreement.hpp"
 #include "collectives/team_facts.hpp"
 
 #include <array>
@@ -20,12 +22,31 @@ struct CheckRecord {
 };
 static_assert(sizeof(CheckRecord) % sizeof(std::int64_t) == 0);
 
+// Numbers of configs in CallKey: explicit ones count from 1, choosers from here.
+inline constexpr std::uint32_t first_chooser_number = std::uint32_t{1} << 31;
+
+// Ranks of a communicator that are to be one of their own, in its order.
+struct Group {
+    std::vector<Rank> members;  // empty: this rank is in none
+    std::uint64_t number = 0;
+    std::uint64_t next_number = 0;  // after those of all groups made at once
+};
+struct Wish {
+    std::int64_t color = 0, key = 0;
+    std::uint64_t next_number = 0;  // free in the rank's family
+};
+// The group that `rank` belongs to, from the wishes of all ranks. Pure.
+Group group_of(const std::vector<Wish>& wishes, Rank rank);
+
 // The choice of a caller who brings the config along.
 Choice explicit_choice(const core::Config& config);
 
 struct Communicator::State {
     ~State();  // says when a message of another rank was never read
-    State(CommunicatorOptions given, TeamFacts agreed, std::unique_ptr<Transport> made);
+    // `ranks`: of the members in the communicator that the bootstrap made; empty for that one itself.
+    State(CommunicatorOptions given, TeamFacts agreed, std::unique_ptr<Transport> made, std::vector<Rank> ranks = {});
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
 
     // Compiles. Throws Error(usage) when the config cannot run the problem here. `problem` is complete.
     CachedCall make_call(const Problem& problem, const core::Config& config, std::uint32_t number, const Choice& choice);
@@ -37,10 +58,16 @@ struct Communicator::State {
 
     Problem complete(Problem problem) const;
     std::uint32_t number_of(const core::Config& config);
-    void use_table(TableResult result);  // warnings are printed by rank 0
-    // For set-up, before there is a chooser; blocking.
+    void use_table(TableResult result);
+    void notice(const std::string& line) const;
+    void print_warnings(const TableResult& result) const;  // by rank 0
+    void use(std::shared_ptr<const Chooser> next);
+    // For set-up, also before there is a chooser; blocking. Sizes are multiples of 8.
     void broadcast_bytes(void* bytes, std::uint64_t size);
-    std::vector<std::uint64_t> all_gather_words(std::uint64_t word);
+    void all_gather_bytes(const void* own, void* all, std::uint64_t size);
+    Exchange exchange();
+    ParentTeam as_parent();
+    std::unique_ptr<Communicator> split(int color, int key);
     CallStatistics statistics() const;
 
     CommunicatorOptions options;
@@ -50,8 +77,15 @@ struct Communicator::State {
     std::shared_ptr<const Chooser> chooser;
     std::string origin;
     CallCache cache;
+    std::string label;  // empty for the first communicator of a family
+    // Of the bootstrap; children meet with them again.
+    std::string address;
+    std::optional<core::Digest> secret;
+    std::uint64_t number = 1;
+    std::vector<Rank> first_ranks;  // of the members in that first one
 
 private:
+    std::unique_ptr<Communicator> make_child(const Group& group, Bootstrap& bootstrap);
     CachedCall standard_call(Problem problem, std::string purpose);
     void run_uncounted(const CachedCall& call, const void* input, void* output);
     void compare_calls(const CachedCall& call);
@@ -62,7 +96,10 @@ private:
         std::int64_t begin_ns = 0;
         CallTotals* totals = nullptr;
         std::string config;
+        std::uint64_t bytes = 0;
     };
+    // Chosen configs have the number of the chooser they come from, so that a new one finds no call of an old one.
+    std::uint32_t chooser_number_ = first_chooser_number;
     std::map<std::string, std::uint32_t> config_numbers_;
     core::Config last_config_;
     std::uint32_t last_number_ = 0;

@@ -25,11 +25,25 @@ struct Executor::State {
     std::uint64_t completed = 0;  // all calls up to this one are over
     Watch watch;
     std::optional<core::Error> failure;
+    Executor& self;
+    std::shared_ptr<ProgressCircle> circle;  // of the thread that uses this executor
 
-    State(Transport& team, ExecutorOptions settings) : transport(team), options(std::move(settings)), watch(transport, options) {
+    State(Executor& owner, Transport& team, ExecutorOptions settings) : transport(team), options(std::move(settings)), watch(transport, options), self(owner) {
+        if (!options.family) options.family = std::make_shared<ProgressFamily>();
         calls.reserve(in_flight_slots);
         for (std::uint8_t slot = 0; slot < in_flight_slots; ++slot)
             calls.emplace_back(transport, slot);
+        circle = options.family->join(self);
+    }
+    ~State() { options.family->leave(self, circle); }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    // From now on the calling thread moves this executor on.
+    void claim() {
+        if (circle->is_of_calling_thread()) return;
+        options.family->leave(self, circle);
+        circle = options.family->join(self);
     }
 
     Call& call(std::uint64_t number) noexcept { return calls[number % in_flight_slots]; }
@@ -67,7 +81,9 @@ bool Executor::State::progress() noexcept {
 }
 
 void Executor::State::step(bool may_rest) {
-    if (progress()) return watch.moved();
+    bool moved = progress();
+    if (circle->has_others()) moved |= circle->progress_others(self);
+    if (moved) return watch.moved();
     transport.flush();  // a peer may wait for what the socket did not take at once
     for (const Call& call : calls) {
         if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch(), call.mismatch_digest());
@@ -80,6 +96,7 @@ void Executor::State::step(bool may_rest) {
 template <typename Action>
 auto Executor::State::guarded(Action action) {
     if (failure) throw *failure;
+    claim();
     try {
         return action();
     } catch (const core::Error& error) {
@@ -104,7 +121,7 @@ void Executor::State::check_plan(const Plan& plan) const {
     if (plan.direct && transport.direct() == nullptr) refuse(transport.direct_refusal() + "; use protocol=staged");
 }
 
-Executor::Executor(Transport& transport, ExecutorOptions options) : state_(std::make_unique<State>(transport, std::move(options))) {}
+Executor::Executor(Transport& transport, ExecutorOptions options) : state_(std::make_unique<State>(*this, transport, std::move(options))) {}
 
 Executor::~Executor() = default;
 
@@ -114,6 +131,7 @@ void Executor::count_calls(bool counted) noexcept {
 
 std::string Executor::left_over() {
     State& state = *state_;
+    state.claim();
     if (state.failure || state.completed != state.started || !state.transport.abort_reason().empty()) return {};
     for (Rank peer = 0; peer < state.transport.size(); ++peer) {
         if (peer != state.transport.rank() && state.holds_message_of(peer)) return state.watch.left_over(peer);
@@ -157,6 +175,15 @@ void Executor::wait(Ticket ticket) {
         while (!state.over(ticket.call))
             state.step(true);
     });
+}
+
+void Executor::pass() {
+    State& state = *state_;
+    state.guarded([&] { state.step(true); });
+}
+
+bool Executor::progress() noexcept {
+    return !state_->failure && state_->completed != state_->started && state_->progress();
 }
 
 void Executor::wait_all() {

@@ -1,6 +1,7 @@
 // Runs one rank's plans over a transport. Non-blocking core; up to four calls in flight; a repeated plan allocates nothing.
 #pragma once
 
+#include "collectives/execution/progress_family.hpp"
 #include "collectives/plan.hpp"
 #include "collectives/transport/transport.hpp"
 
@@ -22,9 +23,12 @@ struct ExecutorOptions {
     std::int64_t timeout_ns = 0;                   // 0 = none
     std::function<void(const std::string&)> warn;  // gets the late report
     std::function<void()> progress_hook;           // called in wait loops (for MPI); may be empty
+    std::string label;                             // which communicator messages are about, "communicator 2 of ranks 0,2"; empty = the only one
+    std::shared_ptr<ProgressFamily> family;        // whose calls move on while this one waits; null = a family of its own
 };
 
-// Not thread-safe: one executor per rank and thread. After an Error thrown by any call the executor stays failed and throws it again.
+// Not thread-safe: one thread at a time, and one that takes over finds no call in flight, or waits for all of them itself. After an Error thrown by any
+// call the executor stays failed and throws it again.
 class Executor {
 public:
     Executor(Transport& transport, ExecutorOptions options);
@@ -38,6 +42,10 @@ public:
     bool done(Ticket ticket);  // progresses all calls; true when this one is complete
     void wait(Ticket ticket);
     void wait_all();
+    // One pass of a wait loop: moves all calls of the family on, else rests and looks why nothing comes. For loops that wait for one of several.
+    void pass();
+    // One pass over the calls in flight here; nothing after a failure. True when anything moved.
+    bool progress() noexcept;
     // Whether calls started from now on are the user's; only those have numbers in messages. At first they are.
     void count_calls(bool counted) noexcept;
     // For the end: a line about a message that nobody will read, which proves that the ranks called different collectives. Empty when there is none,

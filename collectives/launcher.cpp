@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 
 #include <poll.h>
 
@@ -188,6 +189,12 @@ std::vector<int> Team::binding() const {
 }
 void Team::wake_on(int descriptor) {
     state_->wake = descriptor;
+}
+std::string Team::output_failure() const {
+    for (std::size_t rank = 0; rank < state_->ranks.size(); ++rank)
+        if (const int error = state_->ranks[rank].write_error(); error != 0)
+            return fmt::format("cannot write the output of rank {}: {}; what followed is lost", rank, std::strerror(error));
+    return {};
 }
 std::vector<RankExit> Team::exits() const {
     return state_->exits;

@@ -76,6 +76,8 @@ public:
     void serve(const std::function<bool()>& until, std::optional<std::chrono::steady_clock::time_point> deadline);
     // serve() until all ended; the first failing rank's status, or 0.
     int wait();
+    // Why tagged output was lost: "cannot write the output of rank 1: No space left on device"; empty = none was.
+    std::string output_failure() const;
     std::vector<RankExit> exits() const;  // of ranks that ended, in order of their end
     bool running() const;
     void signal(int number);  // to all living ranks

@@ -14,24 +14,6 @@
 
 namespace attune::collectives {
 
-namespace {
-
-// A line longer than this is forwarded in pieces.
-constexpr std::size_t line_limit = std::size_t{64} << 10;
-
-void write_all(int target, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(target, text.data(), text.size());
-        if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-        if (written >= 0 || errno == EINTR) continue;
-        if (errno != EAGAIN) return;  // nobody listens any more: the ranks' work goes on
-        pollfd entry{target, POLLOUT, 0};
-        ::poll(&entry, 1, 1000);
-    }
-}
-
-}  // namespace
-
 TaggedOutput::TaggedOutput(int rank, core::UniqueFd source, int target) : tag_(fmt::format("[{}] ", rank)), source_(std::move(source)), target_(target) {}
 
 void TaggedOutput::forward() {
@@ -52,17 +34,29 @@ void TaggedOutput::finish() {
 }
 
 void TaggedOutput::print(std::string_view text) {
-    pending_.append(text);
+    if (write_error_ != 0) return pending_.clear();
     std::string lines;
-    std::size_t begin = 0;
-    for (std::size_t end = 0; (end = pending_.find('\n', begin)) != std::string::npos; begin = end + 1)
-        lines.append(tag_).append(pending_, begin, end + 1 - begin);
-    pending_.erase(0, begin);
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+        lines.append(tag_).append(pending_).append(text.substr(0, end + 1));
+        pending_.clear();
+    }
+    pending_.append(text);
     if (pending_.size() > line_limit) {
         lines.append(tag_).append(pending_).append("\n");
         pending_.clear();
     }
-    write_all(target_, lines);
+    write_all(lines);
+}
+
+void TaggedOutput::write_all(std::string_view text) {
+    while (!text.empty() && write_error_ == 0) {
+        const ssize_t written = ::write(target_, text.data(), text.size());
+        if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+        if (written >= 0 || errno == EINTR) continue;
+        if (errno != EAGAIN) write_error_ = errno;
+        pollfd entry{target_, POLLOUT, 0};
+        if (write_error_ == 0) ::poll(&entry, 1, 1000);
+    }
 }
 
 OutputPipe make_output_pipe() {

@@ -154,6 +154,11 @@ void RankProcess::finish_output() {
     if (error) error->finish();
 }
 
+int RankProcess::write_error() const noexcept {
+    const int of_output = output ? output->write_error() : 0;
+    return of_output != 0 || !error ? of_output : error->write_error();
+}
+
 std::vector<int> binding_of(const LaunchOptions& options) {
     if (options.ranks < 1) throw core::Error(core::ErrorCode::usage, fmt::format("{} ranks make no team; at least 1 is needed", options.ranks));
     if (options.bind_to == BindTo::none) return {};

@@ -21,6 +21,7 @@ struct RankProcess {
     std::optional<int> reap();               // its status when it has just ended
     std::optional<int> end();                // kills, waits and reaps; nothing when already reaped
     void finish_output();
+    int write_error() const noexcept;  // of its output, as TaggedOutput::write_error()
 };
 
 // CPU of each rank, or empty when no rank is bound. Throws Error(usage) for fewer than one rank.

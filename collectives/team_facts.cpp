@@ -135,8 +135,8 @@ std::string weaker_instruction_set(const std::string& a, const std::string& b) {
 std::string serialize(const RankFacts& facts) {
     std::string text = fmt::format("transport={}\nchannels={}\ncheck_calls={}\nforced={}\ncpus={}\ninstruction_set={}\nidentity={}\n", facts.transport,
                                    facts.channels, facts.check_calls ? 1 : 0, facts.forced, facts.cpus.text(), facts.instruction_set, facts.identity);
-    text += fmt::format("settings={}\nnode_map={}\nmachine={}\nprocesses={}\nnetwork={}\nnode={}\n", facts.settings, facts.node_map, facts.host.machine,
-                        facts.host.processes, facts.host.network, facts.host.node);
+    text += fmt::format("settings={}\nnode_map={}\nmachine={}\nprocesses={}\nnetwork={}\nnode={}\nnext_number={}\n", facts.settings, facts.node_map,
+                        facts.host.machine, facts.host.processes, facts.host.network, facts.host.node, facts.next_number);
     if (facts.launch_cpus) text += fmt::format("launch_cpus={}\n", facts.launch_cpus->text());
     if (facts.topology) text += serialize(*facts.topology);
     return text;
@@ -157,6 +157,7 @@ RankFacts parse_rank_facts(std::string_view text) {
     if (fields.has("node"))
         facts.host = {fields.number<std::uint64_t>("machine"), fields.number<std::uint64_t>("processes"), fields.number<std::uint64_t>("network"),
                       fields.number<std::uint64_t>("node")};
+    if (fields.has("next_number")) facts.next_number = fields.number<std::uint64_t>("next_number");
     if (fields.has("launch_cpus")) facts.launch_cpus = core::CpuSet::parse(fields.text("launch_cpus"));
     if (fields.has("cpu_vendor")) facts.topology = parse_topology(fields);
     return facts;
@@ -176,6 +177,7 @@ TeamFacts combine(const std::vector<RankFacts>& ranks) {
     }
     TeamFacts team;
     team.identity = first.identity;
+    team.number = std::ranges::max(ranks, {}, &RankFacts::next_number).next_number;
     team.other_settings = std::move(other_settings);
     team.chooser.channels = first.channels;
     team.nodes = nodes_of(ranks);

@@ -26,7 +26,8 @@ struct RankFacts {
     std::string instruction_set;
     std::uint64_t settings = 0;              // digest of where it would look for the table; rank 0's rules
     std::optional<core::Topology> topology;  // rank 0's
-    std::uint64_t identity = 0;              // rank 0's random number: names the communicator
+    std::uint64_t identity = 0;              // rank 0's random number: tells this communicator's messages from others'
+    std::uint64_t next_number = 1;           // free in the rank's family
 };
 
 struct TeamFacts {
@@ -34,6 +35,7 @@ struct TeamFacts {
     ChooserFacts chooser;
     bool oversubscribed = false;  // on some machine there are more ranks than CPUs in the union of their sets
     std::uint64_t identity = 0;
+    std::uint64_t number = 1;          // names the communicator; free on all ranks
     std::vector<Rank> other_settings;  // ranks told to look for the table elsewhere than rank 0
 };
 

@@ -14,6 +14,9 @@ namespace attune::db {
 
 namespace {
 
+// Designed, not built: it would tune while the job runs.
+constexpr std::string_view later_mode = "refine";
+
 constexpr std::array modes = {Mode::use, Mode::off, Mode::require};
 
 // "l3_bytes is 33554432 there and 16777216 here, ..."
@@ -49,9 +52,12 @@ std::vector<ReleaseRow> graded(const ReleaseRow& row, Grade grade) {
 }
 
 void sort_out(Found& found, LayerState& state, const ReleaseRow& row, const Rules& rules) {
-    const std::optional<std::string> reason = rules.usable ? rules.usable(row.row) : std::nullopt;
-    if (reason && state.skipped == 0) state.skip_reason = *reason;
+    const std::optional<std::string> other_team = rules.other_team ? rules.other_team(row.row) : std::nullopt;
+    const std::optional<std::string> reason = other_team ? other_team : rules.usable ? rules.usable(row.row) : std::nullopt;
+    const bool tells_more = !other_team && state.other_team == state.skipped;
+    if (reason && (state.skipped == 0 || tells_more)) state.skip_reason = *reason;
     ++(reason ? state.skipped : state.rows);
+    state.other_team += other_team ? 1 : 0;
     std::ranges::move(graded(row, rules.grade), std::back_inserter(reason ? found.skipped : found.usable));
 }
 
@@ -132,6 +138,10 @@ std::vector<Layer> named_layers(const std::string& list, const std::string& name
 
 Mode parse_mode(std::string_view text) {
     static const std::vector<std::string> names = {"use", "off", "require"};
+    if (text == later_mode)
+        throw core::Error(core::ErrorCode::usage,
+                          "database mode 'refine' is not offered yet: it would tune while the job runs; choose use, off or require, "
+                          "or call Communicator::tune()");
     const std::string word = core::require_word("database mode", text, names);
     return modes[static_cast<std::size_t>(std::ranges::find(names, word) - names.begin())];
 }
@@ -188,10 +198,19 @@ Loaded load(const std::vector<Layer>& layers, const Identity& identity, const Ru
     return loaded;
 }
 
+namespace {
+
+std::string notice(LayerState state) {
+    state.skipped -= state.other_team;
+    return skipped_text(state, " of " + one_line(state.layer.path));
+}
+
+}  // namespace
+
 std::vector<std::string> skip_notices(const Loaded& loaded) {
     std::vector<std::string> lines;
     for (const LayerState& state : loaded.layers)
-        if (state.skipped > 0) lines.push_back(skipped_text(state, " of " + one_line(state.layer.path)));
+        if (state.skipped > state.other_team) lines.push_back(notice(state));
     return lines;
 }
 

@@ -24,7 +24,8 @@ using Usable = std::function<std::optional<std::string>(const core::TableRow&)>;
 struct Rules {
     Mode mode = Mode::use;
     Grade grade = Grade::interval;
-    Usable usable = {};  // empty: every row is
+    Usable usable = {};      // empty: every row is
+    Usable other_team = {};  // rows for another number of ranks, say: kept for sub-communicators without a word, but they do not satisfy `require`
 };
 
 struct Layer {
@@ -42,7 +43,8 @@ struct LayerState {
     std::size_t rows = 0;             // of this identity and usable
     std::optional<Identity> nearest;  // of the machines stored there, the one with the fewest differences
     std::size_t skipped = 0;          // of this identity and not usable
-    std::string skip_reason;          // of the first of them
+    std::size_t other_team = 0;       // of these the ones of another team
+    std::string skip_reason;          // of the first of them, of another team only when all are
 };
 
 // Never throws for a bad file. In mode `require` fatal_code is 4 when a file was damaged, 3 when no applicable row exists.
@@ -62,7 +64,7 @@ Loaded load(const std::vector<Layer>& layers, const Identity& identity, const Ru
 inline Loaded load(const std::vector<Layer>& layers, const Identity& identity, Mode mode) {
     return load(layers, identity, Rules{mode, Grade::interval, {}});
 }
-// "3 of 5 rows of FILE skipped: reason", for each layer with skipped rows.
+// "3 of 5 rows of FILE skipped: reason", for each layer with skipped rows; those of another team are not spoken of.
 std::vector<std::string> skip_notices(const Loaded& loaded);
 
 }  // namespace attune::db

@@ -86,10 +86,10 @@ Environment read_environment() {
     environment.check = variable("ATTUNE_CHECK");
     environment.timeout = variable("ATTUNE_TIMEOUT");
     environment.transport = variable("ATTUNE_TRANSPORT");
-    environment.trace = variable("ATTUNE_TRACE");
-    environment.log = variable("ATTUNE_LOG");
     environment.interface = variable("ATTUNE_INTERFACE");
     environment.secret_file = variable("ATTUNE_SECRET_FILE");
+    environment.trace = variable("ATTUNE_TRACE");
+    environment.log = variable("ATTUNE_LOG");
     environment.xdg_data_home = variable("XDG_DATA_HOME");
     environment.home = variable("HOME");
     environment.no_color = variable("NO_COLOR").has_value() || variable("TERM") == "dumb";

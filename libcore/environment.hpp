@@ -17,11 +17,11 @@ struct Environment {
     std::optional<std::string> force;        // ATTUNE_FORCE
     std::optional<std::string> check;        // ATTUNE_CHECK
     std::optional<std::string> timeout;      // ATTUNE_TIMEOUT
-    std::optional<std::string> transport;    // ATTUNE_TRANSPORT
+    std::optional<std::string> transport;    // ATTUNE_TRANSPORT: local shm tcp mixed
+    std::optional<std::string> interface;    // ATTUNE_INTERFACE: name or address that tcp listens on
+    std::optional<std::string> secret_file;  // ATTUNE_SECRET_FILE: the job's secret, mode 0600
     std::optional<std::string> trace;        // ATTUNE_TRACE
     std::optional<std::string> log;          // ATTUNE_LOG: error warn info debug
-    std::optional<std::string> interface;    // ATTUNE_INTERFACE: name or address to listen on
-    std::optional<std::string> secret_file;  // ATTUNE_SECRET_FILE
     std::optional<std::string> xdg_data_home;
     std::optional<std::string> home;
     bool no_color = false;  // NO_COLOR set and not empty, or TERM=dumb

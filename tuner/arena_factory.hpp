@@ -21,4 +21,8 @@ int arena_rank_main();
 // rank 0, 0 elsewhere; an Error on one rank ends all.
 int run_in_job(collectives::Bootstrap& bootstrap, const TeamOptions& options, const std::function<int(Arena&)>& drive);
 
+// The same over a living communicator whose ranks share a machine: all of them call this, and it may not be used otherwise meanwhile. Throws
+// Error(usage) on every rank when they do not share one.
+int run_on_team(collectives::Communicator& team, const std::function<int(Arena&)>& drive);
+
 }  // namespace attune::tuner

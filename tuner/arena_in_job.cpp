@@ -54,8 +54,8 @@ struct Seat {
 
 class InJobArena final : public ArenaDriver {
 public:
-    InJobArena(engine::SharedArea area, const TeamOptions& options, const Seat& seat, bool oversubscribed)
-        : ArenaDriver(std::move(area), options.timeout_ns),
+    InJobArena(engine::SharedArea area, std::int64_t timeout_ns, const Seat& seat, bool oversubscribed)
+        : ArenaDriver(std::move(area), timeout_ns),
           seat_(seat),
           oversubscribed_(oversubscribed),
           bound_(!oversubscribed && core::allowed_cpus().cpus.size() == 1) {}
@@ -85,6 +85,16 @@ private:
     bool bound_;
 };
 
+// All ranks learn whether each of them got it.
+void require_area(collectives::Bootstrap& bootstrap, bool reached) {
+    const std::byte answer{static_cast<unsigned char>(reached ? 1 : 0)};
+    for (const collectives::Contribution& contribution : bootstrap.all_gather(std::span(&answer, 1), {})) {
+        if (contribution.bytes.at(0) != std::byte{0}) continue;
+        throw core::Error(core::ErrorCode::usage,
+                          "measuring needs memory that all ranks share, and some are on another machine; tune with ranks of one machine");
+    }
+}
+
 // Rank 0 makes the area, the others get its descriptor over the bootstrap.
 engine::SharedArea share_area(collectives::Bootstrap& bootstrap) {
     std::optional<engine::SharedArea> own;
@@ -94,11 +104,14 @@ engine::SharedArea share_area(collectives::Bootstrap& bootstrap) {
         descriptors.push_back(own->descriptor());
     }
     const std::vector<collectives::Contribution> all = bootstrap.all_gather({}, descriptors);
-    if (bootstrap.rank() != 0) own.emplace(engine::SharedArea::attach(all.front().descriptors.at(0), bootstrap.size()));
+    const std::vector<int>& area = all.front().descriptors;
+    const bool reached = !area.empty() && area.front() >= 0;
+    if (bootstrap.rank() != 0 && reached) own.emplace(engine::SharedArea::attach(area.front(), bootstrap.size()));
     for (const collectives::Contribution& contribution : all) {
         for (const int descriptor : contribution.descriptors)
-            ::close(descriptor);
+            if (descriptor >= 0) ::close(descriptor);
     }
+    require_area(bootstrap, reached);
     return std::move(*own);
 }
 
@@ -129,6 +142,28 @@ int drive_to_the_end(InJobArena& arena, const std::function<int(Arena&)>& drive)
     }
 }
 
+struct Conditions {
+    std::int64_t timeout_ns = 0;
+    bool oversubscribed = false;
+};
+
+int run_over(Communicator& communicator, collectives::Bootstrap& bootstrap, const Conditions& conditions, const std::function<int(Arena&)>& drive) {
+    engine::SharedArea area = share_area(bootstrap);
+    const core::Topology topology = core::discover_topology();
+    engine::Meeting meeting(area, bootstrap.rank(), conditions.oversubscribed, conditions.timeout_ns);
+    engine::RankEngine engine(communicator, meeting, std::max(topology.l3_bytes, topology.l2_bytes));
+    const Seat seat{communicator, engine};
+    if (bootstrap.rank() == 0) {
+        InJobArena arena(engine::SharedArea::attach(area.descriptor(), bootstrap.size()), conditions.timeout_ns, seat, conditions.oversubscribed);
+        return drive_to_the_end(arena, drive);
+    }
+    Command command;
+    do {
+        seat.execute(command);
+    } while (command.kind != CommandKind::quit);
+    return 0;
+}
+
 }  // namespace
 
 int run_in_job(collectives::Bootstrap& bootstrap, const TeamOptions& options, const std::function<int(Arena&)>& drive) {
@@ -137,20 +172,14 @@ int run_in_job(collectives::Bootstrap& bootstrap, const TeamOptions& options, co
     }
     const bool oversubscribed = job_oversubscribed(bootstrap.size());
     Communicator communicator(bootstrap, options_of(options, oversubscribed));
-    engine::SharedArea area = share_area(bootstrap);
-    const core::Topology topology = core::discover_topology();
-    engine::Meeting meeting(area, bootstrap.rank(), oversubscribed, options.timeout_ns);
-    engine::RankEngine engine(communicator, meeting, std::max(topology.l3_bytes, topology.l2_bytes));
-    const Seat seat{communicator, engine};
-    if (bootstrap.rank() == 0) {
-        InJobArena arena(engine::SharedArea::attach(area.descriptor(), bootstrap.size()), options, seat, oversubscribed);
-        return drive_to_the_end(arena, drive);
-    }
-    Command command;
-    do {
-        seat.execute(command);
-    } while (command.kind != CommandKind::quit);
-    return 0;
+    return run_over(communicator, bootstrap, {options.timeout_ns, oversubscribed}, drive);
+}
+
+int run_on_team(Communicator& team, const std::function<int(Arena&)>& drive) {
+    // Ranks that wait for each other without end would never tell: a call that hangs blames its candidate.
+    constexpr std::int64_t patience_ns = 60'000'000'000;
+    const std::unique_ptr<collectives::Bootstrap> bootstrap = team.make_bootstrap();
+    return run_over(team, *bootstrap, {patience_ns, team.transport().oversubscribed()}, drive);
 }
 
 }  // namespace attune::tuner

@@ -3,6 +3,7 @@
 
 #include "collectives/catalogue.hpp"
 #include "db/release.hpp"
+#include "db/file_system.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
 #include "tuner/ladder.hpp"
@@ -197,7 +198,7 @@ private:
     }
 
     // Published by an earlier session of this run, and still there.
-    bool released_here() const { return result_.already_complete && log_.released_at() == options_.release_path && core::file_exists(options_.release_path); }
+    bool released_here() const { return result_.already_complete && log_.released_at() == release_ && core::file_exists(release_); }
 
     void note_kept(const db::ReleaseContent& content) {
         const auto kept = std::ranges::count_if(options_.recheck, [&](const db::ReleaseRow& old) {
@@ -221,11 +222,13 @@ private:
         for (auto& notice : db::write_release(options_.release_path, std::move(content)))
             result_.notes.push_back(std::move(notice));
         result_.published = true;
-        log_.save_release(options_.release_path);
+        log_.save_release(release_);
     }
 
     const SessionOptions& options_;
     const SessionParts& parts_;
+    // A run may be resumed from another folder, or with another spelling.
+    const std::string release_ = options_.release_path.empty() ? "" : db::absolute_path(options_.release_path);
     SessionLog log_;
     TrialRunner runner_;
     SessionTools tools_{options_, parts_, log_, runner_};

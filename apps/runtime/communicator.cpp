@@ -1,31 +1,13 @@
 // The exported side: internal errors become attune::Error at this boundary.
-#include "apps/runtime/job.hpp"
-#include "libcore/error.hpp"
+#include "apps/runtime/translate.hpp"
 
 #include <exception>
 #include <utility>
 
 namespace attune {
 
-namespace {
-
-template <class Action>
-auto translated(const Action& action) -> decltype(action()) {
-    try {
-        return action();
-    } catch (const core::Error& error) {
-        throw Error(error.exit_code(), error.what());
-    } catch (const std::bad_alloc&) {
-        throw Error(1, "out of memory");
-    }
-}
-
-detail::Job& job_of(const std::shared_ptr<detail::Job>& job) {
-    if (!job) throw Error(2, "this attune::Communicator was moved from; use the one it was moved to");
-    return *job;
-}
-
-}  // namespace
+using detail::job_of;
+using detail::translated;
 
 Request::Request(std::shared_ptr<detail::Job> job, std::uint64_t ticket) noexcept : job_(std::move(job)), ticket_(ticket) {}
 Request::Request(Request&& other) noexcept : job_(std::move(other.job_)), ticket_(std::exchange(other.ticket_, 0)) {}
@@ -103,7 +85,7 @@ Prepared Communicator::prepare(const BoundCall& bound) {
         collectives::Communicator& team = *job_of(job_).team;
         const collectives::Problem problem = detail::problem_of(bound.call);
         auto call = std::make_shared<detail::PreparedCall>();
-        *call = {team.prepare(problem, team.choice(problem).config), bound.input, bound.output};
+        *call = {team.prepare(problem), bound.input, bound.output};
         return Prepared(job_, std::move(call));
     });
 }
@@ -122,7 +104,7 @@ Explanation Communicator::explain(const Call& call) const {
 }
 
 std::string Communicator::summary() const {
-    return detail::summarize(job_of(job_).team->statistics(), size());
+    return detail::summarize(job_of(job_).team->statistics());
 }
 std::string Communicator::table_origin() const {
     return job_of(job_).team->table_origin();

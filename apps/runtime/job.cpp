@@ -1,5 +1,6 @@
 #include "apps/runtime/job.hpp"
 
+#include "apps/runtime/process.hpp"
 #include "collectives/applicability.hpp"
 #include "collectives/bootstrap_job.hpp"
 #include "collectives/team_facts.hpp"
@@ -12,11 +13,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <map>
-#include <mutex>
 #include <optional>
-
-#include <unistd.h>
+#include <utility>
 
 namespace attune::detail {
 
@@ -47,15 +45,16 @@ collectives::NodeMap nodes_of(const core::Environment& environment, collectives:
 }
 
 db::Rules rules_of(const core::Environment& environment, const Options& options) {
-    return {db::parse_mode(first_of(options.mode, environment.db_mode, "use")), db::parse_grade(environment.min_grade.value_or("interval")), {}};
+    return {.mode = db::parse_mode(first_of(options.mode, environment.db_mode, "use")), .grade = db::parse_grade(environment.min_grade.value_or("interval"))};
 }
 
-// Rows that no call of this communicator can use hide nothing and do not satisfy the mode `require`.
-db::Usable usable_by(const core::Topology& topology, const std::string& transport, int ranks) {
-    return [topology, transport, ranks](const core::TableRow& row) -> std::optional<std::string> {
+// Rows that no call of this job can use hide nothing and do not satisfy the mode `require`; those for other numbers of ranks may serve sub-communicators.
+void judge_rows(db::Rules& rules, const core::Topology& topology, const std::string& transport, int ranks) {
+    rules.usable = [topology](const core::TableRow& row) { return collectives::why_never_usable(row, topology); };
+    rules.other_team = [transport, ranks](const core::TableRow& row) -> std::optional<std::string> {
         if (row.key.ranks != ranks) return fmt::format("proven for {} ranks, this job has {}", row.key.ranks, ranks);
         if (row.key.transport != transport) return fmt::format("proven for the transport {}, this job uses {}", row.key.transport, transport);
-        return collectives::why_never_usable(row, topology);
+        return std::nullopt;
     };
 }
 
@@ -78,9 +77,11 @@ core::Topology machine(const std::optional<core::CpuSet>& launch_cpus) {
     return topology;
 }
 
-collectives::CommunicatorOptions communicator_options(const core::Environment& environment, const Options& options, const Job& job) {
+collectives::CommunicatorOptions communicator_options(const Common& common) {
+    const core::Environment& environment = common.environment;
+    const Options& options = common.options;
     collectives::CommunicatorOptions result;
-    const collectives::NodeMap nodes = nodes_of(environment, *job.bootstrap);
+    const collectives::NodeMap nodes = nodes_of(environment, *common.bootstrap);
     result.node_map = nodes.text();
     result.transport = environment.transport.value_or(std::string(collectives::usual_transport(nodes)));
     result.lanes.network.interface = environment.interface.value_or("");
@@ -88,61 +89,80 @@ collectives::CommunicatorOptions communicator_options(const core::Environment& e
     result.check_calls = parse_switch("ATTUNE_CHECK", environment.check.value_or("0"));
     if (environment.timeout) result.execution.timeout_ns = core::parse_duration_ns(*environment.timeout);
     if (environment.launch_cpus) result.launch_cpus = core::CpuSet::parse(*environment.launch_cpus);
-    result.log = job.log;
-    result.trace = job.trace.get();
+    result.execution.family = process_family();
+    result.log = common.log;
+    result.notice = [log = common.log](const std::string& line) { warn_once(log, line); };
+    result.trace = common.trace.get();
     db::Rules rules = rules_of(environment, options);  // a wrong word is an error on every rank
     result.table_settings = first_of(options.database, environment.db, "") + '\n' + first_of(options.mode, environment.db_mode, "use");
-    if (job.bootstrap->rank() != 0) return result;
+    if (!common.talks) return result;
     result.topology = machine(result.launch_cpus);
-    rules.usable = usable_by(*result.topology, result.transport, job.bootstrap->size());
-    result.table_source = table_source(db::layers(environment, options.database), *result.topology, rules, job.log);
+    judge_rows(rules, *result.topology, result.transport, common.ranks);
+    result.table_source = table_source(db::layers(environment, options.database), *result.topology, rules, common.log);
     return result;
-}
-
-// One file per rank: "trace.json" becomes "trace.json.0". All communicators of the process that live together write to it; one made after the last of
-// them ended gets "trace.json.0.1". The variable names one file for the whole process, so this is the one object all of its communicators know.
-std::shared_ptr<core::TraceSink> open_trace(const std::optional<std::string>& path, int rank) {
-    struct Opened {
-        std::weak_ptr<core::TraceSink> sink;
-        int times = 0;
-    };
-    static std::mutex mutex;
-    static std::map<std::string, Opened> files;
-    if (!path) return nullptr;
-    const std::string name = fmt::format("{}.{}", *path, rank);
-    const std::scoped_lock lock(mutex);
-    Opened& file = files[name];
-    if (std::shared_ptr<core::TraceSink> sink = file.sink.lock()) return sink;
-    const std::string suffix = file.times == 0 ? "" : fmt::format(".{}", file.times);
-    std::shared_ptr<core::TraceSink> sink = core::open_trace_file(name + suffix, static_cast<int>(::getpid()));
-    file.sink = sink;
-    ++file.times;
-    return sink;
 }
 
 }  // namespace
 
-Job::~Job() {
-    if (!team || team->rank() != 0 || log.level() < core::LogLevel::info) return;
+void Common::add(const collectives::CallStatistics& statistics) {
+    const std::scoped_lock lock(mutex_);
+    ended_.push_back(statistics);
+}
+
+Common::~Common() {
+    if (!talks || ended_.empty() || log.level() < core::LogLevel::info) return;
     try {
-        log.info(summarize(team->statistics(), team->size()));
+        log.info(summarize(sum_of(ended_)));
     } catch (const std::exception&) {
         // The job's own end matters more than its summary.
     }
 }
 
+Job::~Job() {
+    if (!team || !common) return;
+    try {
+        common->add(team->statistics());
+    } catch (const std::exception&) {
+        // As above.
+    }
+}
+
 std::shared_ptr<Job> open_job(const Options& options) {
     const collectives::JobStart start = collectives::read_job_start();
-    const core::Environment& environment = start.environment;
-    const auto job = std::make_shared<Job>();
-    job->log = core::Log(core::parse_log_level(first_of(options.log, environment.log, "warn")));
-    job->bootstrap = collectives::make_job_bootstrap(start, patience(environment), [log = job->log](const std::string& line) { log.warn(line); });
-    if (job->bootstrap->rank() == 0)
+    const auto common = std::make_shared<Common>();
+    common->environment = start.environment;
+    common->options = options;
+    const core::Environment& environment = common->environment;
+    common->log = core::Log(core::parse_log_level(first_of(options.log, environment.log, "warn")));
+    common->bootstrap = collectives::make_job_bootstrap(start, patience(environment), [log = common->log](const std::string& line) { log.warn(line); });
+    common->ranks = common->bootstrap->size();
+    common->talks = common->bootstrap->rank() == 0;
+    if (common->talks)
         for (const std::string& line : core::unknown_variables())
-            job->log.warn(line);
-    job->trace = open_trace(environment.trace, job->bootstrap->rank());
-    job->team = std::make_unique<collectives::Communicator>(*job->bootstrap, communicator_options(environment, options, *job));
+            warn_once(common->log, line);
+    common->trace = open_trace(environment.trace, common->bootstrap->rank());
+    const auto job = std::make_shared<Job>();
+    job->common = common;
+    job->team = std::make_unique<collectives::Communicator>(*common->bootstrap, communicator_options(*common));
     return job;
+}
+
+std::shared_ptr<Job> child_job(const Job& parent, std::unique_ptr<collectives::Communicator> team) {
+    const auto job = std::make_shared<Job>();
+    job->common = parent.common;
+    job->team = std::move(team);
+    return job;
+}
+
+// As strict as the mode `require`: who names a file wants it.
+collectives::TableSource release_source(const Job& job, const std::string& path) {
+    if (job.team->rank() != 0) return {};
+    const Common& common = *job.common;
+    db::Rules rules = rules_of(common.environment, common.options);
+    rules.mode = db::Mode::require;
+    const core::Topology& topology = job.team->chooser().facts().topology;
+    judge_rows(rules, topology, job.team->chooser().facts().transport, job.team->size());
+    return table_source({{"explicit", path, true}}, topology, rules, common.log);
 }
 
 }  // namespace attune::detail

@@ -34,12 +34,12 @@ std::string describe(const ProblemTime& entry) {
     return text + fmt::format(" ({} calls, {})", entry.calls, core::format_time_us(entry.total_us));
 }
 
-// One run of attune-tune tunes one type, operator and placement: those of the costliest.
+// One run of attune-tune tunes one number of ranks, type, operator and placement: those of the costliest.
 bool tuned_together(const collectives::Problem& a, const collectives::Problem& b) {
-    return a.dtype == b.dtype && a.in_place == b.in_place && a.op == b.op;
+    return a.dtype == b.dtype && a.in_place == b.in_place && a.op == b.op && a.ranks == b.ranks;
 }
 
-std::string command_for(const std::vector<ProblemTime>& costliest, int ranks) {
+std::string command_for(const std::vector<ProblemTime>& costliest) {
     std::uint64_t low = std::numeric_limits<std::uint64_t>::max(), high = 0;
     std::set<std::string> names;
     const collectives::Problem& first = costliest.front().problem;
@@ -51,20 +51,36 @@ std::string command_for(const std::vector<ProblemTime>& costliest, int ranks) {
         high = std::max(high, entry.problem.bytes());
     }
     const std::string sizes = high == 0 ? "" : fmt::format(" -b {} -e {}", core::compact_bytes(low), core::compact_bytes(high));
-    return fmt::format("attune-tune {} -n {}{} -d {} -o {} --in-place {}", fmt::join(names, " "), ranks, sizes, core::name_of(first.dtype),
+    return fmt::format("attune-tune {} -n {}{} -d {} -o {} --in-place {}", fmt::join(names, " "), first.ranks, sizes, core::name_of(first.dtype),
                        core::name_of(first.op), first.in_place ? "yes" : "no");
 }
 
 }  // namespace
 
-std::string summarize(const CallStatistics& statistics, int ranks) {
+CallStatistics sum_of(const std::vector<CallStatistics>& parts) {
+    CallStatistics sum;
+    for (const CallStatistics& part : parts) {
+        sum.calls += part.calls;
+        sum.exact += part.exact;
+        sum.interval += part.interval;
+        sum.none += part.none;
+        sum.forced += part.forced;
+        sum.costliest_on_default.insert(sum.costliest_on_default.end(), part.costliest_on_default.begin(), part.costliest_on_default.end());
+    }
+    constexpr std::size_t shown = 3;
+    std::ranges::stable_sort(sum.costliest_on_default, std::ranges::greater{}, &ProblemTime::total_us);
+    if (sum.costliest_on_default.size() > shown) sum.costliest_on_default.resize(shown);
+    return sum;
+}
+
+std::string summarize(const CallStatistics& statistics) {
     std::string text = shares(statistics);
     const std::vector<ProblemTime>& costliest = statistics.costliest_on_default;
     if (costliest.empty()) return text;
     std::vector<std::string> parts;
     for (const ProblemTime& entry : costliest)
         parts.push_back(describe(entry));
-    return text + fmt::format("; costliest on the default: {}; to tune: {}", fmt::join(parts, ", "), command_for(costliest, ranks));
+    return text + fmt::format("; costliest on the default: {}; to tune: {}", fmt::join(parts, ", "), command_for(costliest));
 }
 
 }  // namespace attune::detail

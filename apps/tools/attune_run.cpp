@@ -119,7 +119,10 @@ int run(Options& options, std::vector<std::string> command) {
         return false;
     };
     team.serve(forward, {});
-    return first_failure(team);
+    const int status = first_failure(team);
+    const std::string lost = team.output_failure();
+    if (!lost.empty()) std::fprintf(stderr, "attune-run: %s\n", lost.c_str());
+    return status == 0 && !lost.empty() ? 1 : status;
 }
 
 int run_or_explain(Options& options, std::vector<std::string> command) {

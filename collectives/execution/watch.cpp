@@ -119,10 +119,14 @@ void Watch::report_mismatch(const Call& call, Rank peer, std::uint64_t digest) {
 }
 
 std::string Watch::left_over(Rank peer) const {
-    return fmt::format(
+    return labelled(fmt::format(
         "rank {} left with a message of rank {} unread: the ranks called different collectives; the last of rank {} was {}, of rank {} {}; "
         "ATTUNE_CHECK=1 names the call",
-        transport_.rank(), peer, transport_.rank(), name_call(transport_.published(transport_.rank())), peer, name_call(transport_.published(peer)));
+        transport_.rank(), peer, transport_.rank(), name_call(transport_.published(transport_.rank())), peer, name_call(transport_.published(peer))));
+}
+
+std::string Watch::labelled(const std::string& text) const {
+    return options_.label.empty() ? text : options_.label + ": " + text;
 }
 
 // A rank that finished a call needs nobody in it and nobody needs it: it may leave. What it wrote before it went is seen by the next pass, so a death
@@ -154,16 +158,17 @@ void Watch::report_late(std::span<const Call> calls, std::int64_t waited_ns) {
     if (call == nullptr || late_reported_ == call->record().call || !options_.warn) return;
     late_reported_ = call->record().call;
     call->for_each_awaited([&](Rank peer) {
-        options_.warn(fmt::format("rank {} has waited {} s in {} for rank {}, which is alive; its last call is {}", transport_.rank(),
-                                  waited_ns / 1'000'000'000, name_call(call->record()), peer, name_call(transport_.published(peer))));
+        options_.warn(labelled(fmt::format("rank {} has waited {} s in {} for rank {}, which is alive; its last call is {}", transport_.rank(),
+                                           waited_ns / 1'000'000'000, name_call(call->record()), peer, name_call(transport_.published(peer)))));
     });
 }
 
 void Watch::fail(const std::string& reason) {
-    transport_.abort(reason);
+    const std::string named = labelled(reason);
+    transport_.abort(named);
     // Two ranks may find a cause at once; the first to say so gives the text that all throw.
     const std::string first = transport_.abort_reason();
-    throw core::Error(core::ErrorCode::failure, first.empty() ? reason : first);
+    throw core::Error(core::ErrorCode::failure, first.empty() ? named : first);
 }
 
 }  // namespace attune::collectives

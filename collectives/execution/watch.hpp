@@ -31,6 +31,7 @@ private:
     void check_dead(std::span<const Call> calls);
     void check_reachable(std::span<const Call> calls);
     void report_late(std::span<const Call> calls, std::int64_t waited_ns);
+    std::string labelled(const std::string& text) const;  // with the communicator's name
     [[noreturn]] void fail(const std::string& reason);
 
     Transport& transport_;

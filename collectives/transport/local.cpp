@@ -1,8 +1,13 @@
 // Ranks that are threads of one process: the segments are anonymous memory.
+#include "collectives/bootstrap.hpp"
 #include "collectives/transport/ring_transport.hpp"
 #include "libcore/error.hpp"
 
+#include <cstring>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -28,6 +33,41 @@ std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const T
         transports.push_back(std::make_unique<RingTransport>(std::move(team)));
     }
     return transports;
+}
+
+namespace {
+
+// Where rank 0 keeps what it made until everybody has taken a part: an address that only threads of one process understand.
+struct Nursery {
+    std::int64_t process = 0;
+    std::vector<std::unique_ptr<Transport>>* transports = nullptr;
+};
+
+std::optional<Nursery> nursery_of(const std::vector<Contribution>& contributions) {
+    Nursery nursery;
+    if (contributions.front().bytes.size() != sizeof nursery) return {};
+    std::memcpy(&nursery, contributions.front().bytes.data(), sizeof nursery);
+    return nursery.process == getpid() ? std::optional(nursery) : std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_local_transport(Bootstrap& bootstrap, const TransportOptions& options) {
+    // Never freed when the exchange fails: another thread may be about to take its part.
+    auto made = std::make_unique<std::vector<std::unique_ptr<Transport>>>();
+    if (bootstrap.rank() == 0) *made = make_local_transports(bootstrap.size(), options);
+    const Nursery own{getpid(), made.get()};
+    std::vector<std::unique_ptr<Transport>>* const kept = made.release();
+    const std::optional<Nursery> nursery = nursery_of(bootstrap.all_gather(std::as_bytes(std::span(&own, 1)), {}));
+    if (!nursery) {
+        delete kept;
+        throw core::Error(core::ErrorCode::usage,
+                          "transport 'local' is for threads of one process, but there are " + std::to_string(bootstrap.size()) + " processes; use shm");
+    }
+    std::unique_ptr<Transport> transport = std::move((*nursery->transports)[static_cast<std::size_t>(bootstrap.rank())]);
+    bootstrap.all_gather({}, {});
+    delete kept;
+    return transport;
 }
 
 }  // namespace attune::collectives

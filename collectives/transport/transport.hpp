@@ -116,5 +116,7 @@ std::unique_ptr<Transport> make_tcp_transport(Bootstrap& bootstrap, const Transp
 std::unique_ptr<Transport> make_mixed_transport(Bootstrap& bootstrap, const TransportOptions& options, const NodeMap& nodes);
 // One transport per rank, for threads of this process; element r belongs to rank r. The memory lives until the last of them is gone.
 std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const TransportOptions& options);
+// The same when each of the threads asks for its own: collective over the bootstrap. Throws Error(usage) when a rank is another process.
+std::unique_ptr<Transport> make_local_transport(Bootstrap& bootstrap, const TransportOptions& options);
 
 }  // namespace attune::collectives

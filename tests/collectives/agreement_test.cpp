@@ -7,6 +7,7 @@
 #include "collectives/team_facts.hpp"
 #include "libcore/error.hpp"
 #include "tests/support/communicator_cases.hpp"
+#include "tests/support/process_team.hpp"
 
 #include <gtest/gtest.h>
 
@@ -187,11 +188,19 @@ TEST(AgreementTest, OptionsThatMustBeEqualAreNamedWithBothRanks) {
     }
 }
 
-TEST(AgreementTest, ProcessesCannotUseTheTransportOfThreads) {
+TEST(AgreementTest, ThreadsMayUseTheirTransportAndProcessesMayNot) {
     Warnings warnings;
-    const auto thrown = with_team(
-        2, warnings, [](int, CommunicatorOptions& options) { options.transport = "local"; }, [](Communicator&) {});
-    EXPECT_TRUE(contains(thrown[0], "use shm") && contains(thrown[1], "use shm")) << thrown[0];
+    const auto local = [](int, CommunicatorOptions& options) { options.transport = "local"; };
+    const auto threads = with_team(2, warnings, local, [](Communicator& team) { EXPECT_EQ(team.transport().name(), "local"); });
+    EXPECT_EQ(threads, std::vector<std::string>(2));
+    const auto processes = test::run_processes(2, [&](Bootstrap& bootstrap) -> std::string {
+        CommunicatorOptions options;
+        local(0, options);
+        const Communicator team(bootstrap, options);
+        return "made";
+    });
+    for (const test::RankResult& result : processes)
+        EXPECT_TRUE(contains(result.text, "use shm")) << result.text;
     const auto wrong = with_team(
         1, warnings, [](int, CommunicatorOptions& options) { options.transport = "sham"; }, [](Communicator&) {});
     EXPECT_TRUE(contains(wrong[0], "did you mean 'shm'")) << wrong[0];

@@ -70,6 +70,39 @@ TEST(CallCacheTest, FieldsThatDoNotMatterDoNotTellCallsApart) {
     EXPECT_EQ(CallKeyHash{}(key_of_call(a, 0)), CallKeyHash{}(key_of_call(b, 0)));
 }
 
+Problem exchange(std::vector<std::uint64_t> send) {
+    Problem problem;
+    problem.collective = Collective::all_to_all_v;
+    const auto amounts = std::make_shared<Amounts>();
+    amounts->send = amounts->receive = std::move(send);
+    problem.amounts = amounts;
+    return problem;
+}
+
+TEST(CallCacheTest, AmountsAreComparedByContent) {
+    CallCache cache;
+    cache.insert(key_of_call(exchange({1, 2}), 0), call_with_digest(12));
+    cache.insert(key_of_call(exchange({2, 1}), 0), call_with_digest(21));
+    ASSERT_NE(cache.find(key_of_call(exchange({1, 2}), 0)), nullptr);
+    EXPECT_EQ(cache.find(key_of_call(exchange({1, 2}), 0))->digest, 12U);
+    EXPECT_EQ(cache.find(key_of_call(exchange({2, 1}), 0))->digest, 21U);
+    EXPECT_EQ(cache.find(key_of_call(exchange({1, 2, 0}), 0)), nullptr);
+}
+
+TEST(CallCacheTest, TotalsStayBoundedHoweverDifferentTheCallsAre) {
+    CallCache cache;
+    CallTotals& first = cache.totals(key_of_call(exchange({0, 1}), 0), exchange({0, 1}), {});
+    for (std::uint64_t count = 0; count < 2 * CallCache::totals_limit; ++count) {
+        EXPECT_EQ(&cache.totals(key_of_call(exchange({count, 1}), 0), exchange({count, 1}), {}), &first);
+        ++cache.totals(key_with_count(count), {}, {}).calls;
+    }
+    EXPECT_LE(cache.all_totals().size(), CallCache::totals_limit + 1);
+    std::uint64_t calls = 0;
+    for (const auto& [key, totals] : cache.all_totals())
+        calls += totals.calls;
+    EXPECT_EQ(calls, 2 * CallCache::totals_limit);
+}
+
 TEST(CallCacheTest, TotalsOutliveThePlan) {
     CallCache cache;
     Problem problem;

@@ -107,6 +107,7 @@ TEST(Mode, ParsesItsThreeWords) {
     EXPECT_EQ(parse_mode("use"), Mode::use);
     EXPECT_EQ(parse_mode("off"), Mode::off);
     EXPECT_EQ(parse_mode("require"), Mode::require);
+    EXPECT_NE(test::error_of([] { (void)parse_mode("refine"); }).find("not offered yet"), std::string::npos);
     const std::string error = test::error_of([] { (void)parse_mode("requir"); });
     EXPECT_TRUE(error.starts_with("2 ")) << error;
     EXPECT_NE(error.find("require"), std::string::npos);
@@ -175,6 +176,26 @@ TEST(Load, AnUnusableRowHidesNothingAndFillsWhatIsLeft) {
     EXPECT_EQ(loaded.layers[0].skipped, 1U);
     EXPECT_EQ(skip_notices(loaded), std::vector<std::string>{"1 of 2 rows of " + folder.file("user.db") + " skipped: version 7"});
     EXPECT_TRUE(loaded.warnings.empty());
+}
+
+TEST(Load, RowsOfAnotherTeamAreKeptWithoutAWordButDoNotSatisfyRequire) {
+    const Folder folder;
+    publish(folder.file("user.db"), {test::row(test::machine(), 8, 64), old_row(128, 512)});
+    Rules rules = only_version_1();
+    rules.other_team = [](const core::TableRow& row) -> std::optional<std::string> {
+        if (row.low_bytes == 8) return "proven for 2 ranks, this job has 3";
+        return std::nullopt;
+    };
+    const Loaded loaded = load({unnamed(folder.file("user.db"))}, test::machine(), rules);
+    EXPECT_EQ(loaded.rows.size(), 2U);
+    EXPECT_EQ(loaded.layers[0].other_team, 1U);
+    EXPECT_EQ(skip_notices(loaded), std::vector<std::string>{"1 of 1 row of " + folder.file("user.db") + " skipped: version 7"});
+    publish(folder.file("other.db"), {test::row(test::machine(), 8, 64)});
+    rules.mode = Mode::require;
+    const Loaded required = load({named(folder.file("other.db"))}, test::machine(), rules);
+    EXPECT_EQ(required.fatal_code, 3);
+    EXPECT_NE(required.fatal_message.find("proven for 2 ranks, this job has 3"), std::string::npos) << required.fatal_message;
+    EXPECT_TRUE(skip_notices(required).empty());
 }
 
 TEST(Load, ModeRequireIsFatalWhenEveryRowIsUnusable) {

@@ -63,6 +63,8 @@ TEST_F(EnvironmentTest, EachVariableReachesItsField) {
         {"ATTUNE_CHECK", &Environment::check},
         {"ATTUNE_TIMEOUT", &Environment::timeout},
         {"ATTUNE_TRANSPORT", &Environment::transport},
+        {"ATTUNE_INTERFACE", &Environment::interface},
+        {"ATTUNE_SECRET_FILE", &Environment::secret_file},
         {"ATTUNE_TRACE", &Environment::trace},
         {"ATTUNE_LOG", &Environment::log},
         {"ATTUNE_INTERFACE", &Environment::interface},
@@ -71,6 +73,10 @@ TEST_F(EnvironmentTest, EachVariableReachesItsField) {
         {"XDG_DATA_HOME", &Environment::xdg_data_home},
         {"HOME", &Environment::home},
         {"ATTUNE_LAUNCH_CPUS", &Environment::launch_cpus},
+        {"RANK", &Environment::world_rank},
+        {"WORLD_SIZE", &Environment::world_size},
+        {"MASTER_ADDR", &Environment::master_address},
+        {"MASTER_PORT", &Environment::master_port},
     };
     for (const auto& [name, field] : fields)
         set(name, "value of " + name);

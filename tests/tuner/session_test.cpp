@@ -245,6 +245,21 @@ TEST(Session, ResumingACompleteRunSaysSoAndDoesNothing) {
     EXPECT_EQ(second.selection.rows.size(), 1u);
 }
 
+TEST(Session, AnotherSpellingOfTheReleaseIsTheSameRelease) {
+    Bench bench;
+    const std::string release = bench.options.release_path;
+    bench.run();
+    bench.options.resume = true;
+    bench.options.release_path = fs::path(release).parent_path() / "." / fs::path(release).filename();
+    ASSERT_NE(bench.options.release_path, release);
+    const auto second = bench.run();
+    EXPECT_TRUE(second.already_complete);
+    EXPECT_FALSE(second.published);
+    bench.options.release_path = fs::relative(release);
+    EXPECT_FALSE(bench.run().published);
+    EXPECT_EQ(bench.run().released_at, fs::weakly_canonical(release));
+}
+
 TEST(Session, ResumingNothingOrWithOtherOptionsIsAUsageError) {
     Bench bench;
     bench.options.resume = true;

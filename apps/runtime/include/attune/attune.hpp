@@ -10,8 +10,12 @@
 #include <attune/methods.hpp>
 #include <attune/types.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 namespace attune {
@@ -54,6 +58,7 @@ public:
 private:
     friend class Communicator;
     friend class Prepared;
+    friend ATTUNE_EXPORT std::size_t wait_any(std::span<Request> requests);
     Request(std::shared_ptr<detail::Job> job, std::uint64_t ticket) noexcept;
     void finish() noexcept;
 
@@ -75,6 +80,18 @@ private:
     std::shared_ptr<const detail::PreparedCall> call_;
 };
 
+// What Communicator::tune() found.
+struct Tuned {
+    bool applied = false;  // proven faster: this communicator uses it from the next call on
+    std::string config;    // the fastest found
+    std::string baseline;  // what would have run
+    double gain = 1;       // time of the baseline divided by the time of `config`: median of paired blocks, with its 99 % interval
+    double gain_low = 1, gain_high = 1;
+    std::uint64_t candidates = 0, measured = 0, blocks = 0;  // in the space; tried; of the proof
+    double seconds = 0;
+    std::string reason;  // why nothing was applied; empty when it was
+};
+
 // The ranks of a job. Calls are collective and in the same order on all ranks; up to four may be in flight. Not thread-safe. Throws attune::Error.
 // The calls themselves are the methods of CallMethods: team.all_reduce(input, output, count, attune::Op::max).
 class ATTUNE_EXPORT Communicator : public CallMethods<Communicator> {
@@ -87,6 +104,22 @@ public:
 
     int rank() const;
     int size() const;
+    // "communicator 2 of ranks 0,2", as in messages; empty for the first of a process.
+    std::string label() const;
+
+    // Collective: a communicator for the ranks of each color, ordered by key and then by rank. Nothing for a negative color. It may outlive this
+    // one, both may be used at once, and calls of all communicators of a thread move each other on.
+    std::optional<Communicator> split(int color, int key = 0);
+    Communicator dup();
+
+    // Collective: another release for this communicator alone. Throws Error 3 when there is none or it holds nothing for this team, 4 when it is damaged; then
+    // everything stays as it was.
+    void load_database(const std::string& path);
+    // On all ranks at the same point: back to the defaults.
+    void forget_database();
+    // Collective: measures other configurations of the call against the present one on these ranks for about so long, and keeps one for this
+    // communicator when it is proven faster. Takes buffers of its own. Needs all ranks on one machine.
+    Tuned tune(const Call& call, std::chrono::seconds budget);
 
     // The calls that all others are made of. In place: input == output.
     Request start(const Call& call, const void* input, void* output);
@@ -102,7 +135,12 @@ public:
     std::string table_origin() const;  // database files in use, empty = none
 
 private:
+    friend class Group;
+    explicit Communicator(std::shared_ptr<detail::Job> job) noexcept;
+
     std::shared_ptr<detail::Job> job_;
 };
 
 }  // namespace attune
+
+#include <attune/group.hpp>
