@@ -68,13 +68,10 @@ TEST_F(EnvironmentTest, EachVariableReachesItsField) {
         {"ATTUNE_SECRET_FILE", &Environment::secret_file},
         {"ATTUNE_TRACE", &Environment::trace},
         {"ATTUNE_LOG", &Environment::log},
-        {"ATTUNE_INTERFACE", &Environment::interface},
-        {"ATTUNE_SECRET_FILE", &Environment::secret_file},
         {"ATTUNE_LAUNCH_NODES", &Environment::launch_nodes},
         {"XDG_DATA_HOME", &Environment::xdg_data_home},
         {"HOME", &Environment::home},
         {"ATTUNE_LAUNCH_CPUS", &Environment::launch_cpus},
-        {"MASTER_PORT", &Environment::master_port},
     };
     for (const auto& [name, field] : fields)
         set(name, "value of " + name);
