@@ -22,7 +22,7 @@ RankFacts rank_facts(Rank rank, const CommunicatorOptions& options) {
     facts.channels = options.lanes.channels;
     facts.check_calls = options.check_calls;
     facts.forced = text_of(options.forced);
-    facts.settings = core::digest64(std::as_bytes(std::span(options.table_settings)));
+    facts.databases = options.databases;
     facts.node_map = options.node_map;
     facts.host = this_host();
     facts.cpus = core::allowed_cpus();
@@ -110,9 +110,7 @@ Communicator::Communicator(Bootstrap& bootstrap, CommunicatorOptions options) {
     State& state = *state_;
     state.address = bootstrap.address();
     state.secret = bootstrap.secret();
-    if (bootstrap.rank() == 0 && !state.facts.other_settings.empty())
-        state.notice(fmt::format("rank {} is told to find the database elsewhere (ATTUNE_DB, ATTUNE_DB_MODE); what rank 0 is told applies to all",
-                                 fmt::join(state.facts.other_settings, ", ")));
+    if (bootstrap.rank() == 0 && !state.facts.other_databases.empty()) state.notice(state.facts.other_databases);
     state.use_table(agree_on_table(bootstrap.rank(), state.options.table_source, state.exchange()));
 }
 

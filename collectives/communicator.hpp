@@ -34,7 +34,7 @@ struct CommunicatorOptions {
     ExecutorOptions execution;
     ForcedChoices forced;
     TableSource table_source;
-    std::string table_settings;  // what it follows; a rank with others than rank 0 is warned about
+    std::string databases;  // files this rank would use, in words ("none"); who would use others than rank 0 is warned about, by name
     core::Log log;
     std::function<void(const std::string&)> notice;  // gets what rank 0 warns about while it is made; empty = the log
     core::TraceSink* trace = nullptr;                // gets an event per call; must outlive the communicator

@@ -77,7 +77,7 @@ std::unique_ptr<Communicator> Communicator::State::split(int color, int key) {
 
 std::unique_ptr<Communicator> Communicator::State::make_child(const Group& group, Bootstrap& bootstrap) {
     TeamFacts agreed = facts;
-    agreed.other_settings.clear();
+    agreed.other_databases.clear();
     agreed.number = group.number;
     const std::string name = fmt::format("{} communicator {}", facts.identity, group.number);
     agreed.identity = core::digest64(std::as_bytes(std::span(name)));

@@ -114,6 +114,17 @@ bool each_alone(const std::vector<RankFacts>& ranks) {
            std::ranges::all_of(machines, [](const auto& machine) { return machine.second.cpus.size() == machine.second.ranks; });
 }
 
+// That rank 0 sees more than the others is the usual case on several hosts and costs nothing.
+std::string warning_of_databases(const std::vector<RankFacts>& ranks) {
+    const RankFacts& first = ranks.front();
+    const auto other = [&](const RankFacts& rank) { return rank.databases != first.databases && rank.databases != no_database; };
+    const auto found = std::ranges::find_if(ranks, other);
+    if (found == ranks.end()) return {};
+    const auto more = std::ranges::count_if(found + 1, ranks.end(), other);
+    return fmt::format("rank {}{} would use the database {}, rank 0 {}; what rank 0 sees applies to all ranks (ATTUNE_DB, ATTUNE_DB_MODE)",
+                       found - ranks.begin(), more == 0 ? "" : fmt::format(" (and {} more)", more), found->databases, first.databases);
+}
+
 }  // namespace
 
 std::string text_of(const ForcedChoices& forced) {
@@ -135,8 +146,8 @@ std::string weaker_instruction_set(const std::string& a, const std::string& b) {
 std::string serialize(const RankFacts& facts) {
     std::string text = fmt::format("transport={}\nchannels={}\ncheck_calls={}\nforced={}\ncpus={}\ninstruction_set={}\nidentity={}\n", facts.transport,
                                    facts.channels, facts.check_calls ? 1 : 0, facts.forced, facts.cpus.text(), facts.instruction_set, facts.identity);
-    text += fmt::format("settings={}\nnode_map={}\nmachine={}\nprocesses={}\nnetwork={}\nnode={}\nnext_number={}\n", facts.settings, facts.node_map,
-                        facts.host.machine, facts.host.processes, facts.host.network, facts.host.node, facts.next_number);
+    text += fmt::format("databases={}\nnode_map={}\nmachine={}\nprocesses={}\nnetwork={}\nnode={}\nnext_number={}\n", single_line(facts.databases),
+                        facts.node_map, facts.host.machine, facts.host.processes, facts.host.network, facts.host.node, facts.next_number);
     if (facts.launch_cpus) text += fmt::format("launch_cpus={}\n", facts.launch_cpus->text());
     if (facts.topology) text += serialize(*facts.topology);
     return text;
@@ -152,7 +163,7 @@ RankFacts parse_rank_facts(std::string_view text) {
     facts.cpus = core::CpuSet::parse(fields.text("cpus"));
     facts.instruction_set = fields.text("instruction_set");
     facts.identity = fields.number<std::uint64_t>("identity");
-    if (fields.has("settings")) facts.settings = fields.number<std::uint64_t>("settings");
+    if (fields.has("databases")) facts.databases = fields.text("databases");
     if (fields.has("node_map")) facts.node_map = fields.text("node_map");
     if (fields.has("node"))
         facts.host = {fields.number<std::uint64_t>("machine"), fields.number<std::uint64_t>("processes"), fields.number<std::uint64_t>("network"),
@@ -165,7 +176,6 @@ RankFacts parse_rank_facts(std::string_view text) {
 
 TeamFacts combine(const std::vector<RankFacts>& ranks) {
     const RankFacts& first = ranks.front();
-    std::vector<Rank> other_settings;
     for (std::size_t i = 1; i < ranks.size(); ++i) {
         const int rank = static_cast<int>(i);
         require_equal("the transport", rank, ranks[i].transport, first.transport);
@@ -173,12 +183,11 @@ TeamFacts combine(const std::vector<RankFacts>& ranks) {
         require_equal("call checking (ATTUNE_CHECK)", rank, std::to_string(ranks[i].check_calls), std::to_string(first.check_calls));
         require_equal("the node map", rank, ranks[i].node_map, first.node_map);
         require_equal("forced choices (ATTUNE_FORCE)", rank, ranks[i].forced, first.forced);
-        if (ranks[i].settings != first.settings) other_settings.push_back(rank);
     }
     TeamFacts team;
     team.identity = first.identity;
     team.number = std::ranges::max(ranks, {}, &RankFacts::next_number).next_number;
-    team.other_settings = std::move(other_settings);
+    team.other_databases = warning_of_databases(ranks);
     team.chooser.channels = first.channels;
     team.nodes = nodes_of(ranks);
     team.chooser.transport = first.transport.empty() ? usual_transport(team.nodes) : first.transport;

@@ -8,9 +8,12 @@
 #include "db/lookup.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
+#include "libcore/file.hpp"
+#include "libcore/text.hpp"
 #include "libcore/units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <optional>
@@ -70,6 +73,19 @@ collectives::TableSource table_source(std::vector<db::Layer> layers, const core:
     };
 }
 
+// The files that this process would use, in words; a named one counts even when it is missing.
+std::string databases_of(const core::Environment& environment, const Options& options) {
+    const std::string mode = first_of(options.mode, environment.db_mode, "use");
+    if (mode == "off") return std::string(collectives::no_database) + " (ATTUNE_DB_MODE=off)";
+    std::vector<std::string> files;
+    for (const db::Layer& layer : db::layers(environment, options.database)) {
+        const bool there = core::file_exists(layer.path);
+        if (there || layer.named) files.push_back(core::printable(layer.path) + (there ? "" : " (missing)"));
+    }
+    const std::string text = files.empty() ? std::string(collectives::no_database) : fmt::format("{}", fmt::join(files, ", "));
+    return mode == "use" ? text : fmt::format("{} (ATTUNE_DB_MODE={})", text, mode);
+}
+
 // Identity counts the launcher's CPUs, not the one this rank is bound to.
 core::Topology machine(const std::optional<core::CpuSet>& launch_cpus) {
     core::Topology topology = core::discover_topology();
@@ -94,7 +110,7 @@ collectives::CommunicatorOptions communicator_options(const Common& common) {
     result.notice = [log = common.log](const std::string& line) { warn_once(log, line); };
     result.trace = common.trace.get();
     db::Rules rules = rules_of(environment, options);  // a wrong word is an error on every rank
-    result.table_settings = first_of(options.database, environment.db, "") + '\n' + first_of(options.mode, environment.db_mode, "use");
+    result.databases = databases_of(environment, options);
     if (!common.talks) return result;
     result.topology = machine(result.launch_cpus);
     judge_rows(rules, *result.topology, result.transport, common.ranks);
