@@ -55,7 +55,8 @@ tools::LookupQuery query_of(const Options& options) {
     if (options.root < 0 || options.root >= options.ranks) throw usage(fmt::format("root {} is outside 0 to {}", options.root, options.ranks - 1));
     query.asked_bytes = barrier ? 0 : core::parse_bytes(*options.size);
     problem.count = tools::count_of(problem, query.asked_bytes);
-    query.transport = options.transport.empty() ? options.nodes.transport(options.ranks) : options.transport;
+    const std::string usual = tools::transport_of(core::read_environment()).value_or(options.nodes.transport(options.ranks));
+    query.transport = options.transport.empty() ? usual : options.transport;
     query.binding = options.binding;
     return query;
 }

@@ -6,6 +6,7 @@
 #include "apps/tools/support/run_tool.hpp"
 #include "apps/tools/support/tune_plan.hpp"
 #include "apps/tools/support/tune_screens.hpp"
+#include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "tuner/arena_factory.hpp"
 #include "tuner/strategy.hpp"
@@ -113,7 +114,8 @@ tools::Body set_up(CLI::App& app, const std::vector<std::string>& words, const s
     const CLI::Option* const transport = app.get_option("--transport");
     return [options, budget, transport, words] {
         options->budget_given = budget->count() > 0;
-        if (!*transport) options->transport = options->nodes.transport(options->ranks);
+        const auto wished = tools::transport_of(core::read_environment());
+        if (!*transport) options->transport = wished.value_or(options->nodes.transport(options->ranks));
         return run(*options, words);
     };
 }

@@ -207,6 +207,14 @@ TEST_F(DatabaseTools, ListShowsThisMachinesRowsOrAll) {
     EXPECT_NE(wrong.err.find("did you mean 'broadcast'"), std::string::npos) << wrong.err;
 }
 
+TEST_F(DatabaseTools, LookupFollowsTheTransportOfTheEnvironment) {
+    publish();
+    EXPECT_NE(run({"attune-lookup", "all_reduce", "64", "-n", "2"}, {{"ATTUNE_TRANSPORT", "local"}}).out.find("local"), std::string::npos);
+    const ProcessResult wrong = run({"attune-lookup", "all_reduce", "64", "-n", "2"}, {{"ATTUNE_TRANSPORT", "tcpp"}});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_NE(wrong.err.find("tcp"), std::string::npos) << wrong.err;
+}
+
 TEST_F(DatabaseTools, ListTellsADamagedAndAMissingFileByItsExitCode) {
     publish();
     EXPECT_EQ(run({"attune-db", "list"}).code, 0);

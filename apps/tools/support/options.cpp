@@ -146,6 +146,11 @@ std::span<const std::string> transport_words() {
     return words;
 }
 
+std::optional<std::string> transport_of(const core::Environment& environment) {
+    if (!environment.transport) return std::nullopt;
+    return core::require_word("ATTUNE_TRANSPORT", *environment.transport, transport_words());
+}
+
 std::string NodeOptions::text(int ranks) const {
     if (ranks_per_node != 0) return collectives::NodeMap::blocks(ranks, ranks_per_node).text();
     if (map.empty()) return collectives::NodeMap::blocks(ranks, ranks).text();

@@ -3,6 +3,7 @@
 
 #include "apps/tools/support/color.hpp"
 #include "apps/tools/support/lists.hpp"
+#include "libcore/environment.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -55,7 +56,8 @@ CLI::Option* add_rank_list_option(CLI::App& app, RankList& ranks);         // -n
 CLI::Option* add_roots_option(CLI::App& app, RootChoice& roots);           // -r,--roots all|N
 CLI::Option* add_transport_option(CLI::App& app, std::string& transport);  // local | shm | tcp | mixed
 std::span<const std::string> transport_words();
-void add_node_options(CLI::App& app, NodeOptions& nodes);  // --ranks-per-node --node-map
+std::optional<std::string> transport_of(const core::Environment& environment);  // ATTUNE_TRANSPORT; throws Error(usage) for a wrong word
+void add_node_options(CLI::App& app, NodeOptions& nodes);                       // --ranks-per-node --node-map
 CLI::Option* add_db_option(CLI::App& app, std::optional<std::string>& path);
 CLI::Option* add_journal_option(CLI::App& app, std::optional<std::string>& path);
 CLI::Option* add_json_option(CLI::App& app, bool& json);
