@@ -59,11 +59,11 @@ struct Transfer {
 
 // Elements per peer of the collectives that need them. Immutable, shared by copies of the problem. What each collective reads is said at Problem.
 struct Amounts {
-    std::vector<std::uint64_t> send, receive;
-    std::vector<std::uint64_t> send_offsets, receive_offsets;  // empty = packed in rank order
-    std::vector<std::uint64_t> matrix;                         // known_matrix: ranks x ranks, row = sender, equal on all ranks; else empty
-    int destination = -1, source = -1;                         // send_recv; -1 = none
-    std::vector<Transfer> transfers;                           // batch_send_recv, in program order
+    std::vector<std::uint64_t> send = {}, receive = {};
+    std::vector<std::uint64_t> send_offsets = {}, receive_offsets = {};  // empty = packed in rank order
+    std::vector<std::uint64_t> matrix = {};                              // known_matrix: ranks x ranks, row = sender, equal on all ranks; else empty
+    int destination = -1, source = -1;                                   // send_recv; -1 = none
+    std::vector<Transfer> transfers = {};                                // batch_send_recv, in program order
 
     friend bool operator==(const Amounts&, const Amounts&) = default;
 };

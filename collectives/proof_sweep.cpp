@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace attune::collectives {
 
@@ -160,16 +161,13 @@ std::vector<Cut> ProofSweep::cuts_for(const Algorithm& algorithm, const Problem&
 }
 
 void ProofSweep::run_shape(const Algorithm& algorithm, const Problem& shape, SweepResult& result) {
-    const bool both_places = shape.collective != Collective::barrier && algorithm.constraints.in_place;
-    for (SweepProblem& item : problems_for(algorithm, shape)) {
-        for (int place = 0; place < (both_places ? 2 : 1); ++place) {
-            item.problem.in_place = place == 1;
-            for (const Cut& cut : cuts_for(algorithm, item.problem)) {
-                if (!item.known_matrix && cut.segment_elements != 0) continue;
-                result.stopped = options_.stop && options_.stop();
-                if (result.stopped) return;
-                prove(algorithm, item, cut, result);
-            }
+    for (const SweepProblem& made : problems_for(algorithm, shape)) {
+        for (const core::Op op : ops_for(shape.collective)) {
+            SweepProblem item = made;
+            item.problem.op = op;
+            if (op == core::Op::avg) item.text += ",op=avg";
+            prove_places(algorithm, item, result);
+            if (result.stopped) return;
         }
     }
 }
@@ -180,6 +178,25 @@ void ProofSweep::prove(const Algorithm& algorithm, const SweepProblem& item, con
         ++result.proved;
     } else {
         result.failures.push_back({algorithm.collective, std::string(algorithm.name), item.problem.ranks, item.problem.root, config_text(item, cut), reason});
+    }
+}
+
+std::span<const core::Op> ProofSweep::ops_for(Collective collective) {
+    static constexpr std::array ops = {core::Op::sum, core::Op::avg};
+    return std::span(ops).first(can_average(collective) ? 2 : 1);
+}
+
+void ProofSweep::prove_places(const Algorithm& algorithm, SweepProblem& item, SweepResult& result) {
+    const bool both_places = item.problem.collective != Collective::barrier && algorithm.constraints.in_place;
+    for (const bool in_place : {false, true}) {
+        if (in_place && !both_places) continue;
+        item.problem.in_place = in_place;
+        for (const Cut& cut : cuts_for(algorithm, item.problem)) {
+            if (!item.known_matrix && cut.segment_elements != 0) continue;
+            result.stopped = options_.stop && options_.stop();
+            if (result.stopped) return;
+            prove(algorithm, item, cut, result);
+        }
     }
 }
 

@@ -19,13 +19,14 @@ struct SweepOptions {
     std::function<bool()> stop;                        // asked between proofs; may be empty
 };
 
-// One proof: (algorithm, ranks, root, config), the schedules and the plans compiled from them.
+// One proof: (algorithm, ranks, root, config), where the config names also count or amounts, node map, place and operator; the schedules and the plans compiled from them.
 struct ProofFailure {
     Collective collective;
     std::string algorithm;
     int ranks = 0;
     int root = 0;
-    std::string config;  // "count=7,in_place=no,segment_elements=3,channels=2"; with amounts "amounts=sparse*7", with nodes "node_map=2,2,1"
+    std::string
+        config;  // "count=7,in_place=no,segment_elements=3,channels=2"; with amounts "amounts=sparse*7", with nodes "node_map=2,2,1", for averages "op=avg"
     std::string reason;  // "schedule: rank 3 step 5 ..." or "plan: rank 3 operation 2 ..."
 };
 
@@ -55,6 +56,9 @@ private:
     std::vector<SweepProblem> problems_for(const Algorithm& algorithm, const Problem& shape) const;
     std::vector<Cut> cuts_for(const Algorithm& algorithm, const Problem& problem) const;
     void run_shape(const Algorithm& algorithm, const Problem& shape, SweepResult& result);
+    void prove_places(const Algorithm& algorithm, SweepProblem& item, SweepResult& result);
+    // What divides is proved with avg besides: the same folds, and one division at the end.
+    static std::span<const core::Op> ops_for(Collective collective);
     void prove(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut, SweepResult& result);
     std::string refute_both(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut);
 

@@ -66,7 +66,7 @@ std::vector<const Algorithm*> chosen(const Options& options) {
 
 void print_line(const Algorithm& algorithm, const collectives::SweepResult& result, double seconds) {
     const std::uint64_t tried = result.proved + result.failures.size();
-    const std::string name = fmt::format("{:<15} {:<20}", name_of(algorithm.collective), algorithm.name);
+    const std::string name = fmt::format("{:<16} {:<26}", name_of(algorithm.collective), algorithm.name);
     if (tried == 0) {
         fmt::print("{} skipped, {}\n", name, result.skipped.empty() ? "none of these ranks is such a root" : result.skipped.front());
     } else {

@@ -1,6 +1,7 @@
 // Names, aliases, and every reason for which a config cannot run a problem.
 #include "collectives/catalogue.hpp"
 
+#include "collectives/amounts.hpp"
 #include "collectives/sample_amounts.hpp"
 #include "libcore/error.hpp"
 
@@ -93,6 +94,38 @@ TEST(Reject, NamesProblemsOutOfRange) {
     EXPECT_THAT(why(problem_of(Collective::all_gather, 4, std::uint64_t{1} << 62), "algorithm=ring"), HasSubstr("above 2^56 bytes"));
 }
 
+TEST(Reject, NamesFormsThatDoNotExist) {
+    Problem exchange = with_sample_amounts(problem_of(Collective::all_to_all_v), AmountsShape::uneven, 5);
+    exchange.in_place = true;
+    EXPECT_THAT(why(exchange, "algorithm=windowed"), HasSubstr("all_to_all_v has no in-place form"));
+    Problem prefix = problem_of(Collective::scan);
+    prefix.op = core::Op::avg;
+    EXPECT_THAT(why(prefix, "algorithm=linear"), HasSubstr("op avg does not apply to scan"));
+    EXPECT_THAT(why(problem_of(Collective::gather_v, 4, 0), "algorithm=linear"), HasSubstr("gather_v needs the amounts"));
+}
+
+TEST(Reject, NamesNodeMapsOfOtherRanks) {
+    Problem problem = problem_of(Collective::all_reduce, 5);
+    problem.node_map = "2,2,1";
+    EXPECT_EQ(why(problem, "algorithm=two_level"), "accepted");
+    problem.node_map = "2x2";
+    EXPECT_THAT(why(problem, "algorithm=two_level"), HasSubstr("2x2 names 4 ranks, not 5"));
+    EXPECT_EQ(why(problem, "algorithm=ring"), "accepted");
+    problem.node_map = "2xx2";
+    EXPECT_NE(why(problem, "algorithm=two_level"), "accepted");
+}
+
+TEST(Reject, NamesCutsThatNeedCountsOfOthers) {
+    const Problem matrix = with_sample_amounts(problem_of(Collective::all_to_all_v), AmountsShape::uneven, 500);
+    EXPECT_EQ(why(matrix, "algorithm=pairwise,segment_bytes=256,channels=2"), "accepted");
+    EXPECT_THAT(why(view_of(matrix, 1), "algorithm=pairwise,segment_bytes=256"), HasSubstr("needs counts that all ranks know"));
+    EXPECT_EQ(why(view_of(matrix, 1), "algorithm=pairwise,channels=2"), "accepted");
+    EXPECT_THAT(why(view_of(matrix, 1), "algorithm=pairwise,protocol=inline"), HasSubstr("do not know all message sizes"));
+    const Problem gathers = with_sample_amounts(problem_of(Collective::gather_v), AmountsShape::uneven, 500);
+    EXPECT_THAT(why(gathers, "algorithm=linear,segment_bytes=256"), HasSubstr("does not apply to linear"));
+    EXPECT_EQ(why(with_sample_amounts(problem_of(Collective::all_gather_v), AmountsShape::uneven, 500), "algorithm=ring,segment_bytes=256"), "accepted");
+}
+
 TEST(Reject, NamesAxesThatDoNotApply) {
     for (const char* axis : {"radix=4", "groups=2x2", "wire_dtype=bfloat16", "socket_buffer_bytes=1M", "congestion_control=cubic"})
         EXPECT_EQ(why("algorithm=ring," + std::string(axis)), std::string(axis) + " does not apply to all_reduce ring");
@@ -149,6 +182,13 @@ TEST(Generate, CutsSegmentsByTheirBytes) {
         if (step.kind == StepKind::send) sent.push_back(step.length);
     }
     EXPECT_EQ(sent, (std::vector<std::uint64_t>{40, 40, 20}));
+}
+
+TEST(Generate, RefusesAmountsThatOnlyOneRankKnowsToBeWrong) {
+    Problem problem = problem_of(Collective::gather_v, 3, 0);
+    problem.amounts = std::make_shared<const Amounts>(Amounts{.send = {4}});
+    EXPECT_NO_THROW(generate(problem, core::Config::parse("algorithm=linear"), 1));
+    EXPECT_THROW(generate(problem, core::Config::parse("algorithm=linear"), 0), core::Error);
 }
 
 TEST(Generate, IsPure) {
