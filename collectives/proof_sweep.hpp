@@ -19,14 +19,14 @@ struct SweepOptions {
     std::function<bool()> stop;                        // asked between proofs; may be empty
 };
 
-// One proof: (algorithm, ranks, root, config), where the config names also count or amounts, node map, place and operator; the schedules and the plans compiled from them.
+// One proof: (algorithm, ranks, root, config), the schedules and the plans compiled from them. The config is text such as
+// "count=7,in_place=no,segment_elements=3,channels=2"; with amounts "amounts=sparse*7", with nodes "node_map=2,2,1", for averages "op=avg".
 struct ProofFailure {
     Collective collective;
     std::string algorithm;
     int ranks = 0;
     int root = 0;
-    std::string
-        config;  // "count=7,in_place=no,segment_elements=3,channels=2"; with amounts "amounts=sparse*7", with nodes "node_map=2,2,1", for averages "op=avg"
+    std::string config;
     std::string reason;  // "schedule: rank 3 step 5 ..." or "plan: rank 3 operation 2 ..."
 };
 

@@ -1,6 +1,6 @@
-// All sends in program order, then all receives by ascending sender. Messages between two ranks keep their order, and receives write disjoint slices, so the order
-// among senders is free; the ascending one is the same on all ranks, so that no circle of waits can form whatever order the callers wrote: every message
-// of rank 0 is read first, then every one of rank 1, and so on.
+// All sends in program order, then all receives by ascending sender. Messages between two ranks keep their order, and receives write disjoint slices, so the
+// order among senders is free; the ascending one is the same on all ranks, so that no circle of waits can form whatever order the callers wrote: every
+// message of rank 0 is read first, then every one of rank 1, and so on.
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/amounts.hpp"
 
