@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 namespace attune::collectives {
 namespace {
 
@@ -90,11 +93,42 @@ TEST(ProofSweep, PinsSegmentsAndChannelsAndSkipsWhatDoesNotApply) {
     options.pinned = core::Config::parse("segment_bytes=64,channels=3");
     ProofSweep sweep(options);
     const SweepResult ring = sweep.run(*find_algorithm(Collective::all_reduce, "ring"));
-    EXPECT_EQ(ring.proved, 2u * (sweep_counts(Collective::all_reduce, 3).size() + 1));
+    EXPECT_EQ(ring.proved, 2u * 2u * (sweep_counts(Collective::all_reduce, 3).size() + 1));  // both places, sum and average
     const SweepResult barrier = sweep.run(*find_algorithm(Collective::barrier, "one_shot"));
     EXPECT_EQ(barrier.proved, 0u);
     ASSERT_EQ(barrier.skipped.size(), 1u);
     EXPECT_THAT(barrier.skipped[0], HasSubstr("3 ranks: channels=3 does not apply"));
+}
+
+TEST(ProofSweep, TakesEveryShapeOfAmountsFromViewsAndFromTheMatrix) {
+    Problem shape = of_count(Collective::all_to_all_v, 0);
+    shape.ranks = 3;
+    std::set<std::string> texts;
+    for (const SweepProblem& item : sweep_problems(*find_algorithm(Collective::all_to_all_v, "pairwise"), shape))
+        texts.insert(item.text);
+    EXPECT_EQ(texts.size(), 18u);  // two sizes of four shapes and one of the empty one, twice
+    for (const char* text : {"amounts=uneven*1", "amounts=one_hot*13", "amounts=all_zero*1", "amounts=gaps*13,known_matrix=no"})
+        EXPECT_TRUE(texts.contains(text)) << text;
+}
+
+TEST(ProofSweep, FollowsNodeMapsWhereTheyMatter) {
+    EXPECT_EQ(sweep_node_maps(1), (std::vector<std::string>{"1x1"}));
+    const std::vector<std::string> maps = sweep_node_maps(6);
+    EXPECT_EQ(maps.size(), 5u);
+    for (const char* map : {"1x6", "6x1", "3x2"})
+        EXPECT_NE(std::ranges::find(maps, map), maps.end()) << map;
+    Problem shape = of_count(Collective::all_reduce, 0);
+    shape.ranks = 6;
+    const std::size_t counts = sweep_counts(Collective::all_reduce, 6).size();
+    EXPECT_EQ(sweep_problems(*find_algorithm(Collective::all_reduce, "two_level"), shape).size(), 5 * counts);
+    EXPECT_EQ(sweep_problems(*find_algorithm(Collective::all_reduce, "ring"), shape).size(), counts);
+}
+
+TEST(ProofSweep, ProvesAveragesOfWhatDivides) {
+    ProofSweep sweep(options_for({3}));
+    const std::uint64_t sums_and_averages = sweep.run(*find_algorithm(Collective::reduce_scatter, "ring")).proved;
+    const std::uint64_t prefixes = sweep.run(*find_algorithm(Collective::scan, "linear")).proved;
+    EXPECT_EQ(sums_and_averages, 2 * prefixes);  // the same counts and cuts
 }
 
 TEST(ProofSweep, StopsWhenAsked) {
