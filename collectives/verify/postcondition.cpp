@@ -93,7 +93,8 @@ Promises one_message(const Problem& global, Rank rank) {
 Promises batched(const Problem& global, Rank rank) {
     Promises promises;
     std::vector<std::size_t> taken(static_cast<std::size_t>(global.ranks), 0);
-    for (const Transfer& receive : view_of(global, rank).amounts->transfers) {
+    const Problem own = view_of(global, rank);  // a temporary would not outlive the loop's head
+    for (const Transfer& receive : own.amounts->transfers) {
         if (receive.is_send) continue;
         std::size_t left = taken[static_cast<std::size_t>(receive.peer)]++;
         for (const Transfer& send : global.amounts->transfers) {
