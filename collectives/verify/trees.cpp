@@ -35,10 +35,10 @@ void Trees::reset(int ranks) {
     table_.assign(1024, empty);
 }
 
-Tree Trees::fold(std::span<const Tree> operands) {
+Tree Trees::fold_and_finish(std::span<const Tree> operands, bool is_scaled) {
     canonical_.assign(operands.begin(), operands.end());
     if (canonical_[0] > canonical_[1]) std::swap(canonical_[0], canonical_[1]);
-    return find_or_add(canonical_, false);
+    return find_or_add(canonical_, is_scaled);
 }
 
 Tree Trees::scaled(Tree operand) {
@@ -57,7 +57,7 @@ Tree Trees::find_or_add(std::span<const Tree> operands, bool is_scaled) {
 
 Tree Trees::add(std::span<const Tree> operands, bool is_scaled, std::uint64_t hash) {
     if (2 * nodes_.size() >= table_.size()) grow();
-    Node node{static_cast<std::uint32_t>(operands_.size()), static_cast<std::uint32_t>(operands.size()), hash, !is_scaled, false, is_scaled};
+    Node node{static_cast<std::uint32_t>(operands_.size()), static_cast<std::uint32_t>(operands.size()), hash, true, false, is_scaled, false};
     operands_.insert(operands_.end(), operands.begin(), operands.end());
     merge_ranks(node, operands);
     const auto tree = static_cast<Tree>(nodes_.size());
@@ -84,7 +84,10 @@ void Trees::merge_ranks(Node& node, std::span<const Tree> operands) {
     int found = 0;
     for (std::size_t word = 0; word < words_; ++word)
         found += std::popcount(rank_sets_[base + word]);
-    node.whole = node.sound && found == ranks_;
+    const bool whole = node.sound && found == ranks_;
+    node.whole = whole && !node.is_scaled;
+    node.divided = whole && node.is_scaled;
+    node.sound = node.sound && !node.is_scaled;
 }
 
 bool Trees::is_prefix(Tree tree, Rank ranks) const noexcept {

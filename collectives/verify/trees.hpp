@@ -19,12 +19,14 @@ public:
     void reset(int ranks);
     Tree leaf(Rank rank) const noexcept { return static_cast<Tree>(rank); }
     // One ordered node; the first two operands may be given in either order. At least two.
-    Tree fold(std::span<const Tree> operands);
+    Tree fold(std::span<const Tree> operands) { return fold_and_finish(operands, false); }
+    // The same with the division before the result is rounded: another tree than the fold scaled afterwards, because its bits may differ.
+    Tree fold_scaled(std::span<const Tree> operands) { return fold_and_finish(operands, true); }
     Tree scaled(Tree operand);
     // Every rank exactly once, and nothing scaled.
     bool complete(Tree tree) const noexcept { return nodes_[tree].whole; }
     // The same, then scaled once.
-    bool complete_and_scaled(Tree tree) const noexcept { return nodes_[tree].is_scaled && complete(operands_[nodes_[tree].first]); }
+    bool complete_and_scaled(Tree tree) const noexcept { return nodes_[tree].divided; }
     // Ranks 0 .. ranks - 1 exactly once and no others, nothing scaled.
     bool is_prefix(Tree tree, Rank ranks) const noexcept;
     std::string describe(Tree tree) const;
@@ -36,8 +38,10 @@ private:
         bool sound = true;  // no rank twice, nothing scaled
         bool whole = false;
         bool is_scaled = false;
+        bool divided = false;  // every rank exactly once in the operands, scaled here
     };
 
+    Tree fold_and_finish(std::span<const Tree> operands, bool is_scaled);
     Tree find_or_add(std::span<const Tree> operands, bool is_scaled);
     Tree add(std::span<const Tree> operands, bool is_scaled, std::uint64_t hash);
     void merge_ranks(Node& node, std::span<const Tree> operands);

@@ -170,8 +170,11 @@ Refutation Walk::fold_cells(const ProgramSet& set, Trees& trees, const Action& f
             trees_[i] = tree_of(cell);
         }
         if (!same) {
-            result = operands_.size() > 1 ? trees.fold(trees_) : trees_[0];
-            if (fold.scale) result = trees.scaled(result);
+            if (operands_.size() == 1) {
+                result = trees.scaled(trees_[0]);
+            } else {
+                result = fold.scale ? trees.fold_scaled(trees_) : trees.fold(trees_);
+            }
         }
         target[element] = cell_of(result, index);
     }

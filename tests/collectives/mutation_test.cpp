@@ -28,6 +28,7 @@ MutationReport mutate_all(int first, int last, const std::vector<Cut>& cuts) {
                 problem = with_sample_amounts(problem, AmountsShape::uneven, static_cast<std::uint64_t>(2 * ranks + 1));
                 problem.root = is_rooted(algorithm.collective) ? ranks / 2 : 0;
                 problem.in_place = cut.channels > 1 && algorithm.constraints.in_place;
+                if (cut.channels > 1 && ranks % 2 == 1 && can_average(algorithm.collective)) problem.op = core::Op::avg;
                 if (algorithm.constraints.uses_nodes) problem.node_map = NodeMap::blocks(ranks, ranks < 4 ? 1 : 2).text();
                 if (!algorithm.constraints.splittable && cut.channels > 1) continue;
                 report += test::mutate(problem, algorithm, cut);
