@@ -7,6 +7,7 @@
 namespace attune {
 
 using detail::job_of;
+using detail::problem_of;
 using detail::translated;
 
 Request::Request(std::shared_ptr<detail::Job> job, std::uint64_t ticket) noexcept : job_(std::move(job)), ticket_(ticket) {}
@@ -72,18 +73,25 @@ int Communicator::size() const {
 }
 
 Request Communicator::start(const Call& call, const void* input, void* output) {
-    const collectives::Ticket ticket = translated([&] { return job_of(job_).team->start(detail::problem_of(call), input, output); });
+    const collectives::Ticket ticket = translated([&] {
+        detail::Job& job = job_of(job_);
+        return job.team->start(problem_of(call, job), input, output);
+    });
     return Request(job_, ticket.call);
 }
 
 void Communicator::run(const Call& call, const void* input, void* output) {
-    translated([&] { job_of(job_).team->run(detail::problem_of(call), input, output); });
+    translated([&] {
+        detail::Job& job = job_of(job_);
+        job.team->run(problem_of(call, job), input, output);
+    });
 }
 
 Prepared Communicator::prepare(const BoundCall& bound) {
     return translated([&] {
-        collectives::Communicator& team = *job_of(job_).team;
-        const collectives::Problem problem = detail::problem_of(bound.call);
+        detail::Job& job = job_of(job_);
+        collectives::Communicator& team = *job.team;
+        const collectives::Problem problem = problem_of(bound.call, job);
         auto call = std::make_shared<detail::PreparedCall>();
         *call = {team.prepare(problem), bound.input, bound.output};
         return Prepared(job_, std::move(call));
@@ -91,7 +99,10 @@ Prepared Communicator::prepare(const BoundCall& bound) {
 }
 
 Explanation Communicator::explain(const Call& call) const {
-    const collectives::Choice choice = translated([&] { return job_of(job_).team->choice(detail::problem_of(call)); });
+    const collectives::Choice choice = translated([&] {
+        detail::Job& job = job_of(job_);
+        return job.team->choice(problem_of(call, job));
+    });
     Explanation explanation;
     explanation.config = choice.config.text();
     explanation.algorithm = choice.config.algorithm();

@@ -1,6 +1,7 @@
 // What a Communicator of the public header stands on: the bootstrap, the team's communicator, the trace, the log.
 #pragma once
 
+#include "apps/runtime/amounts_memory.hpp"
 #include "apps/runtime/include/attune/attune.hpp"
 #include "collectives/communicator.hpp"
 #include "libcore/environment.hpp"
@@ -34,6 +35,7 @@ private:
 struct Job {
     std::shared_ptr<Common> common;
     std::unique_ptr<collectives::Communicator> team;
+    AmountsMemory amounts;
 
     ~Job();
 };
@@ -53,7 +55,8 @@ std::shared_ptr<Job> child_job(const Job& parent, std::unique_ptr<collectives::C
 // Reads one release on rank 0, for this machine. Empty elsewhere.
 collectives::TableSource release_source(const Job& job, const std::string& path);
 
-collectives::Problem problem_of(const Call& call);
+// Throws core::Error for values of enumerations that do not exist.
+collectives::Problem problem_of(const Call& call, Job& job);
 collectives::CallStatistics sum_of(const std::vector<collectives::CallStatistics>& parts);
 // One line: calls, share by match grade, the costliest problems on the default, the command that would tune them.
 std::string summarize(const collectives::CallStatistics& statistics);

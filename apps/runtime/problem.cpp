@@ -5,14 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <memory>
-
 namespace attune::detail {
 
 namespace {
-
-using collectives::Amounts;
 
 // The enumerations of both public headers have the values of the internal ones, whose names are checked by the tests.
 constexpr int last_collective = static_cast<int>(Collective::batch_send_recv), last_dtype = static_cast<int>(DType::bfloat16),
@@ -29,30 +24,9 @@ void require_known(const char* what, int value, int last) {
         throw core::Error(core::ErrorCode::usage, fmt::format("{} {} does not exist; the values are 0 to {} (attune/types.hpp)", what, value, last));
 }
 
-std::vector<std::uint64_t> copy(Counts counts) {
-    return {counts.begin(), counts.end()};
-}
-
-// What the collectives with amounts need. In the public header the own count of gather_v and scatter_v is `count`.
-std::shared_ptr<const Amounts> amounts_of(const Call& call) {
-    auto amounts = std::make_shared<Amounts>();
-    amounts->send = copy(call.send);
-    amounts->receive = copy(call.receive);
-    if (call.collective == Collective::gather_v) amounts->send = {call.count};
-    if (call.collective == Collective::scatter_v) amounts->receive = {call.count};
-    amounts->send_offsets = copy(call.send_offsets);
-    amounts->receive_offsets = copy(call.receive_offsets);
-    amounts->matrix = copy(call.matrix);
-    amounts->destination = call.destination;
-    amounts->source = call.source;
-    for (const Transfer& transfer : call.transfers)
-        amounts->transfers.push_back({transfer.is_send, transfer.peer, transfer.count, transfer.offset});
-    return amounts;
-}
-
 }  // namespace
 
-collectives::Problem problem_of(const Call& call) {
+collectives::Problem problem_of(const Call& call, Job& job) {
     require_known("the collective", static_cast<int>(call.collective), last_collective);
     require_known("the dtype", static_cast<int>(call.dtype), last_dtype);
     require_known("the op", static_cast<int>(call.op), last_op);
@@ -64,7 +38,7 @@ collectives::Problem problem_of(const Call& call) {
     problem.root = call.root;
     problem.in_place = call.in_place;
     if (!has_amounts(problem.collective)) return problem;
-    problem.amounts = amounts_of(call);
+    problem.amounts = job.amounts.of(call);
     if (problem.collective != collectives::Collective::send_recv) problem.count = 0;
     return problem;
 }

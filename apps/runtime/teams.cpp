@@ -73,7 +73,10 @@ Group::~Group() {
 }
 
 void Group::add(Communicator& team, const Call& call, const void* input, void* output) {
-    translated([&] { state_->calls.add(*job_of(team.job_).team, detail::problem_of(call), input, output); });
+    translated([&] {
+        detail::Job& job = job_of(team.job_);
+        state_->calls.add(*job.team, detail::problem_of(call, job), input, output);
+    });
     state_->jobs.push_back(team.job_);
 }
 

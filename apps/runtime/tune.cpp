@@ -9,7 +9,10 @@ Tuned Communicator::tune(const Call& call, std::chrono::seconds budget) {
     if (budget.count() <= 0) throw Error(2, "tuning for " + std::to_string(budget.count()) + " s finds nothing; give at least 1 s");
     tuner::LiveTuneOptions options;
     options.budget_ns = std::chrono::nanoseconds(budget).count();
-    const tuner::LiveTuneResult found = detail::translated([&] { return tuner::tune_live(*detail::job_of(job_).team, detail::problem_of(call), options); });
+    const tuner::LiveTuneResult found = detail::translated([&] {
+        detail::Job& job = detail::job_of(job_);
+        return tuner::tune_live(*job.team, detail::problem_of(call, job), options);
+    });
     Tuned tuned;
     tuned.applied = found.proven;
     tuned.config = found.config.text();

@@ -35,6 +35,11 @@ TEST_P(EveryCall, OfTheExampleInCIsRight) {
     EXPECT_EQ(result.out, std::to_string(GetParam()) + " ranks, 1000 elements, wrong: 0\n");
 }
 
+TEST_P(EveryCall, AllocatesNothingWhenRepeated) {
+    const ProcessResult result = run(ATTUNE_ALLOCATION_PROGRAM);
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryCall, testing::Values(1, 2, 3, 4));
 
 }  // namespace

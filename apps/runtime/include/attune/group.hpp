@@ -17,8 +17,8 @@ ATTUNE_EXPORT void wait_all(std::span<Request> requests);
 // Calls that are started together:
 //
 //   attune::Group group;
-//   group.add(rows, {attune::Collective::all_reduce, n, attune::DType::float32}, a, b);
-//   group.add(columns, {attune::Collective::all_gather, n, attune::DType::float32}, c, d);
+//   group.add(rows, attune::calls::all_reduce(a, b, n));
+//   group.add(columns, attune::calls::all_gather(c, d, n));
 //   group.run();
 //
 // Only the calls of each communicator must be in the same order on its ranks. Communicators and buffers must live until run() has returned.
@@ -30,6 +30,7 @@ public:
     Group& operator=(const Group&) = delete;
 
     void add(Communicator& team, const Call& call, const void* input, void* output);
+    void add(Communicator& team, const BoundCall& call) { add(team, call.call, call.input, call.output); }
     void start();  // starts all that were added
     void run();    // and waits for all
 
