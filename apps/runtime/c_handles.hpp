@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 struct attune_communicator {
     attune::Communicator team;
@@ -24,6 +25,10 @@ struct attune_prepared {
     attune::Prepared call;
     attune_request request;
     bool active = false;
+};
+
+struct attune_group {
+    attune::Group group;
 };
 
 namespace attune::c {
@@ -55,7 +60,19 @@ T& required(T* pointer, const char* what) {
     return *pointer;
 }
 
-// A call of attune.h for this team, with its buffers; throws Error(2) for values that do not exist.
-BoundCall bound(const attune_communicator& team, const attune_call& call, const void* input, void* output);
+// A call of attune.h for this team; throws Error(2) for values that do not exist. What it gives out reads the caller's counts and its own transfers.
+class CallOf {
+public:
+    CallOf(const attune_communicator& team, const attune_call& call);
+    CallOf(const CallOf&) = delete;
+    CallOf& operator=(const CallOf&) = delete;
+
+    BoundCall with(const void* input, void* output) const;  // knows ATTUNE_IN_PLACE
+    Call in_place(bool in_place) const;
+
+private:
+    Call call_;
+    std::vector<Transfer> transfers_;
+};
 
 }  // namespace attune::c

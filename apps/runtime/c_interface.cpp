@@ -1,13 +1,11 @@
-// attune.h: communicators, requests and prepared calls. The blocking calls by name are in c_calls.cpp.
+// attune.h: communicators, requests and prepared calls. The blocking calls by name are in c_calls.cpp, teams and groups in c_teams.cpp.
 #include "apps/runtime/c_handles.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
-#include <string_view>
+#include <string>
 #include <utility>
-#include <vector>
 
 namespace attune::c {
 
@@ -56,38 +54,32 @@ int failed(int code, const char* message) noexcept {
     return code;
 }
 
-BoundCall bound(const attune_communicator& team, const attune_call& call, const void* input, void* output) {
-    BoundCall made{translated(call, static_cast<std::size_t>(team.team.size())), input, output};
-    if (input == ATTUNE_IN_PLACE) {
-        made.call.in_place = true;
-        made.input = output;
-    }
-    return made;
-}
-
-namespace {
-
-// attune_transfer is a C type of its own; its array lives here while the action runs.
-template <class Action>
-void with_call(const attune_communicator& team, const attune_call& call, const void* input, void* output, const Action& action) {
-    BoundCall made = bound(team, call, input, output);
-    std::vector<Transfer> transfers;
+CallOf::CallOf(const attune_communicator& team, const attune_call& call) {
+    call_ = translated(call, static_cast<std::size_t>(team.team.size()));
     if (call.transfer_count > 0) required(call.transfers, "the list of transfers");
     for (std::uint64_t index = 0; index < call.transfer_count; ++index) {
         const attune_transfer& transfer = call.transfers[index];
-        transfers.push_back({transfer.is_send != 0, transfer.peer, transfer.count, transfer.offset});
+        transfers_.push_back({transfer.is_send != 0, transfer.peer, transfer.count, transfer.offset});
     }
-    made.call.transfers = transfers;
-    action(made);
+    call_.transfers = transfers_;
 }
 
-}  // namespace
+BoundCall CallOf::with(const void* input, void* output) const {
+    if (input != ATTUNE_IN_PLACE) return {call_, input, output};
+    return {in_place(true), output, output};
+}
+
+Call CallOf::in_place(bool in_place) const {
+    Call call = call_;
+    call.in_place = in_place;
+    return call;
+}
 
 }  // namespace attune::c
 
+using attune::c::CallOf;
 using attune::c::guarded;
 using attune::c::required;
-using attune::c::with_call;
 
 const char* attune_last_error(void) {
     return attune::c::last_message.data();
@@ -120,7 +112,7 @@ int attune_size(const attune_communicator* team, int* size) {
 int attune_run(attune_communicator* team, const attune_call* call, const void* input, void* output) {
     return guarded([&] {
         attune::Communicator& communicator = required(team, "the communicator").team;
-        with_call(*team, required(call, "the call"), input, output, [&](const attune::BoundCall& made) { communicator.run(made); });
+        communicator.run(CallOf(*team, required(call, "the call")).with(input, output));
     });
 }
 
@@ -129,8 +121,7 @@ int attune_start(attune_communicator* team, const attune_call* call, const void*
         attune::Communicator& communicator = required(team, "the communicator").team;
         attune_request*& started = required(request, "the place for the request");
         started = nullptr;
-        with_call(*team, required(call, "the call"), input, output,
-                  [&](const attune::BoundCall& made) { started = new attune_request{communicator.start(made)}; });
+        started = new attune_request{communicator.start(CallOf(*team, required(call, "the call")).with(input, output))};
     });
 }
 
@@ -139,8 +130,7 @@ int attune_prepare(attune_communicator* team, const attune_call* call, const voi
         attune::Communicator& communicator = required(team, "the communicator").team;
         attune_prepared*& kept = required(prepared, "the place for the prepared call");
         kept = nullptr;
-        with_call(*team, required(call, "the call"), input, output,
-                  [&](const attune::BoundCall& made) { kept = new attune_prepared(communicator.prepare(made)); });
+        kept = new attune_prepared(communicator.prepare(CallOf(*team, required(call, "the call")).with(input, output)));
     });
 }
 
@@ -180,4 +170,14 @@ int attune_wait(attune_request* request) {
         request->owner->active = false;
     }
     return code;
+}
+
+int attune_wait_all(attune_request* const* requests, uint64_t count) {
+    if (count > 0 && requests == nullptr) return attune::c::failed(ATTUNE_USAGE, "the list of requests is NULL");
+    int first = ATTUNE_OK;
+    for (uint64_t index = 0; index < count; ++index) {
+        const int code = attune_wait(requests[index]);
+        if (first == ATTUNE_OK) first = code;
+    }
+    return first;
 }

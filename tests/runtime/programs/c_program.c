@@ -142,8 +142,8 @@ static void check_requests(void) {
     succeed(attune_start(team, &call, &input, &twice, &second), "attune_start");
     for (int done = 0; done == 0;)
         succeed(attune_test(first, &done), "attune_test");
-    succeed(attune_wait(first), "attune_wait");
-    succeed(attune_wait(second), "attune_wait");
+    attune_request* const both[2] = {first, second};
+    succeed(attune_wait_all(both, 2), "attune_wait_all");
     require(output == size * (size - 1) / 2 && twice == output, "attune_start");
     succeed(attune_wait(NULL), "attune_wait of nothing");
 
@@ -160,6 +160,45 @@ static void check_requests(void) {
     succeed(attune_run_prepared(prepared), "attune_run_prepared");
     require(output == 9 * size, "attune_run_prepared");
     attune_free_prepared(prepared);
+}
+
+/* Even and odd ranks sum at once, in their own communicators and in a copy of all. */
+static void check_teams(void) {
+    attune_communicator *half = NULL, *copy = NULL, *nobody = NULL;
+    succeed(attune_split(team, rank % 2, -rank, &half), "attune_split");
+    succeed(attune_split(team, -1, 0, &nobody), "attune_split");
+    succeed(attune_dup(team, &copy), "attune_dup");
+    require(nobody == NULL, "a negative color is in no communicator");
+    int place = -1, members = 0;
+    succeed(attune_rank(half, &place), "attune_rank");
+    succeed(attune_size(half, &members), "attune_size");
+    require(members == (size + 1 - rank % 2) / 2 && place == members - 1 - rank / 2, "ordered by key");
+
+    int64_t own = rank, of_half = 0, of_all = 0, wanted = 0;
+    for (int r = rank % 2; r < size; r += 2)
+        wanted += r;
+    attune_call call = ATTUNE_CALL;
+    call.collective = ATTUNE_ALL_REDUCE;
+    call.count = 1;
+    call.dtype = ATTUNE_INT64;
+    attune_group* group = NULL;
+    succeed(attune_group_open(&group), "attune_group_open");
+    succeed(attune_group_add(group, half, &call, &own, &of_half), "attune_group_add");
+    succeed(attune_group_add(group, copy, &call, &own, &of_all), "attune_group_add");
+    succeed(attune_group_run(group), "attune_group_run");
+    attune_group_close(group);
+    require(of_half == wanted && of_all == size * (size - 1) / 2, "attune_group_run");
+
+    char text[128] = "";
+    succeed(attune_explain(copy, &call, 1, text, sizeof text), "attune_explain");
+    require(strstr(text, "algorithm=") == text && strstr(text, "; default, none: ") != NULL, text);
+    succeed(attune_explain(copy, &call, 1, text, 8), "attune_explain");
+    require(strcmp(text, "algorit") == 0, "attune_explain keeps to its room");
+    require(attune_db_load(copy, "/nowhere/at/all.attune.db") == ATTUNE_NOT_FOUND && strstr(attune_last_error(), "/nowhere/at/all.attune.db") != NULL,
+            "attune_db_load of no file");
+    succeed(attune_db_forget(copy), "attune_db_forget");
+    attune_close(half);
+    attune_close(copy);
 }
 
 static void check_wrong_use(void) {
@@ -184,6 +223,13 @@ static void check_wrong_use(void) {
     refuse(attune_rank(NULL, &number), "the communicator is NULL");
     refuse(attune_size(team, NULL), "the place for the size is NULL");
     refuse(attune_open(NULL, NULL), "the place for the communicator is NULL");
+    attune_tuned tuned;
+    call.collective = ATTUNE_ALL_REDUCE;
+    refuse(attune_tune(team, &call, 0, 0, &tuned), "at least 1 s");
+    refuse(attune_db_load(team, NULL), "the path of the database is NULL");
+    refuse(attune_group_run(NULL), "the group is NULL");
+    refuse(attune_split(NULL, 0, 0, NULL), "the communicator is NULL");
+    attune_group_close(NULL);
     attune_close(NULL);
     attune_free_prepared(NULL);
     succeed(attune_barrier(team), "attune_barrier after all that");
@@ -203,6 +249,7 @@ int main(void) {
     }
     check_messages();
     check_requests();
+    check_teams();
     check_wrong_use();
     attune_close(team);
     return 0;

@@ -73,6 +73,7 @@ enum { ATTUNE_SUM, ATTUNE_PROD, ATTUNE_MIN, ATTUNE_MAX, ATTUNE_AVG, ATTUNE_BAND,
 typedef struct attune_communicator attune_communicator;
 typedef struct attune_request attune_request;   /* a started call */
 typedef struct attune_prepared attune_prepared; /* a call that is started again and again */
+typedef struct attune_group attune_group;       /* calls that are started together */
 
 /* As the input: one buffer, the larger, passed as the output; the rank's own slice of it is the smaller one. */
 #define ATTUNE_IN_PLACE ((const void*)(intptr_t)-1)
@@ -94,6 +95,17 @@ ATTUNE_C_EXPORT int attune_open(const attune_options* options, attune_communicat
 ATTUNE_C_EXPORT void attune_close(attune_communicator* team);
 ATTUNE_C_EXPORT int attune_rank(const attune_communicator* team, int* rank);
 ATTUNE_C_EXPORT int attune_size(const attune_communicator* team, int* size);
+
+/* Collective: a communicator for the ranks of each color, ordered by key and then by rank; NULL for a negative color. It may outlive this one, and both may
+ * be used at once. Close it, too. */
+ATTUNE_C_EXPORT int attune_split(attune_communicator* team, int color, int key, attune_communicator** made);
+ATTUNE_C_EXPORT int attune_dup(attune_communicator* team, attune_communicator** made);
+
+/* Collective: another release for this communicator alone; 3 when there is none or it holds nothing for this team, 4 when it is damaged: then everything
+ * stays as it was. */
+ATTUNE_C_EXPORT int attune_db_load(attune_communicator* team, const char* path);
+/* On all ranks at the same point: back to the defaults. */
+ATTUNE_C_EXPORT int attune_db_forget(attune_communicator* team);
 
 /* One message of a batch; count and offset in elements, of the input for a send, of the output for a receive. */
 typedef struct {
@@ -132,12 +144,38 @@ ATTUNE_C_EXPORT int attune_prepare(attune_communicator* team, const attune_call*
 /* Does not allocate after the first start. */
 ATTUNE_C_EXPORT int attune_start_prepared(attune_prepared* prepared, attune_request** request);
 ATTUNE_C_EXPORT int attune_run_prepared(attune_prepared* prepared);
+/* Waits for a start that was not waited for; its request is invalid afterwards. NULL is nothing. */
 ATTUNE_C_EXPORT void attune_free_prepared(attune_prepared* prepared);
+
+/* Calls of one or several communicators, started together by attune_group_run(), which waits for all and forgets them. Only the calls of each communicator
+ * must be in the same order on its ranks. Communicators and buffers must live until then. Closing runs what was added and not run. */
+ATTUNE_C_EXPORT int attune_group_open(attune_group** group);
+ATTUNE_C_EXPORT int attune_group_add(attune_group* group, attune_communicator* team, const attune_call* call, const void* input, void* output);
+ATTUNE_C_EXPORT int attune_group_run(attune_group* group);
+ATTUNE_C_EXPORT void attune_group_close(attune_group* group);
+
+/* What the call uses and why, as one line of at most `size` bytes with its end: "algorithm=ring,...; tuned, exact: row 12 covers 8 B .. 512 B". */
+ATTUNE_C_EXPORT int attune_explain(attune_communicator* team, const attune_call* call, int in_place, char* text, uint64_t size);
+
+typedef struct {
+    int applied; /* proven faster: this communicator uses it from the next call on */
+    double gain; /* time of what would have run, divided by the time of the fastest found; with its 99 % interval */
+    double gain_low;
+    double gain_high;
+    double seconds;
+    char config[256]; /* the fastest found */
+    char reason[256]; /* why nothing was applied; "" when it was */
+} attune_tuned;
+/* Collective: measures other configurations of the call on these ranks for about so long and keeps one that is proven faster. Takes buffers of its own.
+ * Needs all ranks on one machine. */
+ATTUNE_C_EXPORT int attune_tune(attune_communicator* team, const attune_call* call, int in_place, int seconds, attune_tuned* found);
 
 /* Moves all calls of the communicator on; *done becomes 1 when this one is over. The request stays until attune_wait(). */
 ATTUNE_C_EXPORT int attune_test(attune_request* request, int* done);
 /* Ends the request, also when it fails: the pointer is invalid afterwards. NULL is done. */
 ATTUNE_C_EXPORT int attune_wait(attune_request* request);
+/* Ends all of them and returns the first failure. */
+ATTUNE_C_EXPORT int attune_wait_all(attune_request* const* requests, uint64_t count);
 
 /* The blocking calls, with sizes and offsets as in attune_call. Buffers that only the root uses may be NULL elsewhere. */
 ATTUNE_C_EXPORT int attune_all_reduce(attune_communicator* team, const void* input, void* output, uint64_t count, attune_dtype dtype, attune_op op);
