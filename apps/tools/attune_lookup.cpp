@@ -2,6 +2,7 @@
 #include "apps/tools/support/lookup_answer.hpp"
 #include "apps/tools/support/options.hpp"
 #include "apps/tools/support/run_tool.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/units.hpp"
@@ -51,10 +52,11 @@ tools::LookupQuery query_of(const Options& options) {
     problem.node_map = options.nodes.text(options.ranks);
     if (const auto why = core::unsupported(problem.dtype, problem.op); why && collectives::reduces(problem.collective)) throw usage(*why);
     const bool barrier = problem.collective == collectives::Collective::barrier;
+    if (problem.in_place && !collectives::has_in_place(problem.collective)) throw usage(options.collective + " has no in-place form");
     if (!options.size && !barrier) throw usage(options.collective + " needs a SIZE, such as 64K");
     if (options.root < 0 || options.root >= options.ranks) throw usage(fmt::format("root {} is outside 0 to {}", options.root, options.ranks - 1));
     query.asked_bytes = barrier ? 0 : core::parse_bytes(*options.size);
-    problem.count = tools::count_of(problem, query.asked_bytes);
+    problem = collectives::with_elements(problem, query.asked_bytes / core::size_of(problem.dtype));
     const std::string usual = tools::transport_of(core::read_environment()).value_or(options.nodes.transport(options.ranks));
     query.transport = options.transport.empty() ? usual : options.transport;
     query.binding = options.binding;

@@ -15,11 +15,6 @@ namespace {
 using collectives::Collective;
 using collectives::Problem;
 
-// Ranks' blocks side by side in the larger buffer.
-bool gathers_blocks(Collective collective) {
-    return collectives::has_blocks(collective);
-}
-
 double distance_of(std::uint64_t bytes, const core::TableRow& row) {
     const auto log = [](std::uint64_t value) { return std::log2(static_cast<double>(std::max<std::uint64_t>(value, 1))); };
     const std::uint64_t end = bytes < row.low_bytes ? row.low_bytes : row.high_bytes;
@@ -82,12 +77,6 @@ void grade(LookupAnswer& answer) {
 }
 
 }  // namespace
-
-std::uint64_t count_of(const Problem& problem, std::uint64_t bytes) {
-    if (problem.collective == Collective::barrier) return 0;
-    const std::uint64_t elements = bytes / core::size_of(problem.dtype);
-    return gathers_blocks(problem.collective) ? elements / static_cast<std::uint64_t>(problem.ranks) : elements;
-}
 
 LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const LookupSources& sources) {
     LookupAnswer answer;

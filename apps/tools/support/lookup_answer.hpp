@@ -19,8 +19,6 @@ struct LookupQuery {
     std::string transport = "shm";
     std::string binding;  // empty: bound when there are as many allowed CPUs as ranks
 };
-// Elements of the smaller buffer when the larger one has at most so many bytes.
-std::uint64_t count_of(const collectives::Problem& problem, std::uint64_t bytes);
 
 struct LookupSources {
     std::vector<db::Layer> layers;

@@ -3,6 +3,7 @@
 
 #include "collectives/catalogue.hpp"
 #include "collectives/default_config.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/error.hpp"
 #include "tests/support/run_process.hpp"
 
@@ -32,7 +33,7 @@ LookupQuery query(Collective collective, std::uint64_t bytes, int ranks = 4) {
     out.problem.collective = collective;
     out.problem.ranks = ranks;
     out.problem.node_map = "1x" + std::to_string(ranks);
-    out.problem.count = count_of(out.problem, bytes);
+    out.problem = collectives::with_elements(out.problem, bytes / core::size_of(out.problem.dtype));
     out.asked_bytes = bytes;
     return out;
 }
