@@ -158,7 +158,8 @@ double most_sent(const Problem& problem) {
 }
 
 double window_rounds(const Problem& problem) {
-    return (problem.ranks - 1 + algorithms::exchange_window - 1) / algorithms::exchange_window;
+    const int rounds = (problem.ranks - 1 + algorithms::exchange_window - 1) / algorithms::exchange_window;
+    return rounds;
 }
 
 }  // namespace

@@ -139,10 +139,10 @@ Problem with_sample_amounts(Problem problem, AmountsShape shape, std::uint64_t u
 }
 
 Problem with_elements(Problem problem, std::uint64_t elements) {
-    const bool blocks = has_blocks(problem.collective);
+    const std::uint64_t blocks = has_blocks(problem.collective) ? static_cast<std::uint64_t>(problem.ranks) : 1;
     const bool has_size = problem.collective == Collective::all_gather_v || problem.collective == Collective::reduce_scatter_v;
     if (!has_amounts(problem.collective) || problem.collective == Collective::send_recv)
-        return with_sample_amounts(std::move(problem), AmountsShape::all_zero, blocks ? elements / static_cast<std::uint64_t>(problem.ranks) : elements);
+        return with_sample_amounts(std::move(problem), AmountsShape::all_zero, elements / blocks);
     problem = with_sample_amounts(std::move(problem), AmountsShape::all_zero, 0);
     if (!has_size) return problem;
     Amounts amounts = *problem.amounts;
