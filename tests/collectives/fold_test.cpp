@@ -42,7 +42,7 @@ T combine_floats(core::Op op, T a, T b) {
 // In 64 unsigned bits, of which the type keeps its own.
 template <typename T>
 T combine_integers(core::Op op, T a, T b) {
-    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+    const std::uint64_t x = static_cast<std::make_unsigned_t<T>>(a), y = static_cast<std::make_unsigned_t<T>>(b);
     if (op == core::Op::prod) return static_cast<T>(x * y);
     if (op == core::Op::min) return b < a ? b : a;
     if (op == core::Op::max) return a < b ? b : a;

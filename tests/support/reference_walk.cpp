@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace attune::test {
@@ -32,7 +33,7 @@ T combine_floats(core::Op op, T a, T b) {
 // Everything unsigned and 64 bits wide: what is cut off at the end is what wraps.
 template <typename T>
 T combine_integers(core::Op op, T a, T b) {
-    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+    const std::uint64_t x = static_cast<std::make_unsigned_t<T>>(a), y = static_cast<std::make_unsigned_t<T>>(b);
     if (op == core::Op::min) return std::min(a, b);
     if (op == core::Op::max) return std::max(a, b);
     if (op == core::Op::prod) return static_cast<T>(x * y);

@@ -47,7 +47,7 @@ T combined(core::Op op, T a, T b) {
     if (op == core::Op::min) return std::min(a, b);
     if (op == core::Op::max) return std::max(a, b);
     if constexpr (std::is_integral_v<T>) {
-        const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+        const std::uint64_t x = static_cast<std::make_unsigned_t<T>>(a), y = static_cast<std::make_unsigned_t<T>>(b);
         if (op == core::Op::prod) return static_cast<T>(x * y);
         if (op == core::Op::band) return static_cast<T>(x & y);
         if (op == core::Op::bor) return static_cast<T>(x | y);
