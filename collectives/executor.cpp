@@ -183,7 +183,11 @@ void Executor::pass() {
 }
 
 bool Executor::progress() noexcept {
-    return !state_->failure && state_->completed != state_->started && state_->progress();
+    State& state = *state_;
+    if (state.failure || state.completed == state.started) return false;
+    const bool moved = state.progress();
+    if (!moved) state.transport.flush();  // as in step()
+    return moved;
 }
 
 void Executor::wait_all() {
