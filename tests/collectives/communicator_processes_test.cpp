@@ -69,7 +69,7 @@ TEST_P(NetworkProcesses, GetTheSameBitsAsThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, NetworkProcesses,
-                         testing::Values(Network{2, "tcp", ""}, Network{3, "tcp", ""}, Network{7, "tcp", ""}, Network{4, "", "2x2"},
+                         testing::Values(Network{2, "tcp", ""}, Network{3, "tcp", ""}, Network{5, "tcp", ""}, Network{4, "", "2x2"},
                                          Network{5, "mixed", "2,2,1"}, Network{4, "mixed", "irregular:0,1,1,0"}, Network{9, "mixed", "3x3:cyclic"}));
 
 TEST(ProcessesTest, TakeTheTransportThatJoinsTheirNodes) {
