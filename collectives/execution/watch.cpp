@@ -27,7 +27,7 @@ constexpr timespec sleep_time{0, 50'000};
 // Transports that can sleep on their descriptors do so at the end of the spin phase; with more ranks than CPUs after a few yields, which are cheaper
 // than a sleep when the awaited rank is the next to run.
 constexpr std::uint64_t crowded_passes = 16;
-constexpr std::int64_t rest_ns = 1'000'000;
+constexpr std::int64_t rest_ns = 250'000;  // other communicators of this thread have no descriptor here
 
 std::string name_call(const CallRecord& record) {
     if (record.call == 0) return "no call yet";
