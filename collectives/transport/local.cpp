@@ -43,11 +43,15 @@ struct Nursery {
     std::vector<std::unique_ptr<Transport>>* transports = nullptr;
 };
 
+// Rank 0's; nothing on all ranks when they are not all of one process.
 std::optional<Nursery> nursery_of(const std::vector<Contribution>& contributions) {
-    Nursery nursery;
-    if (contributions.front().bytes.size() != sizeof nursery) return {};
-    std::memcpy(&nursery, contributions.front().bytes.data(), sizeof nursery);
-    return nursery.process == getpid() ? std::optional(nursery) : std::nullopt;
+    std::vector<Nursery> nurseries(contributions.size());
+    for (std::size_t rank = 0; rank < contributions.size(); ++rank) {
+        if (contributions[rank].bytes.size() != sizeof(Nursery)) return {};
+        std::memcpy(&nurseries[rank], contributions[rank].bytes.data(), sizeof(Nursery));
+        if (nurseries[rank].process != getpid()) return {};
+    }
+    return nurseries.front();
 }
 
 }  // namespace
