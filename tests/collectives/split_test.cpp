@@ -221,6 +221,38 @@ TEST(NestedRoundsTest, ProcessesRunDifferentCollectivesAtOnce) {
         EXPECT_EQ(result.text, "");
 }
 
+// Parts of a mixed team may lie on one node or have one rank on each.
+TEST(NestedRoundsTest, RanksOnSeveralNodesRunDifferentCollectivesAtOnce) {
+    for (const auto& [transport, nodes] : std::vector<std::pair<std::string, std::string>>{{"tcp", ""}, {"mixed", "3,2"}, {"mixed", "2,2,1:cyclic"}}) {
+        const auto results = test::run_processes(5, [&](Bootstrap& bootstrap) {
+            CommunicatorOptions options = quiet();
+            options.transport = transport;
+            options.node_map = nodes;
+            Communicator team(bootstrap, options);
+            return test::run_nested_rounds(team, 60);
+        });
+        for (const test::RankResult& result : results)
+            EXPECT_EQ(result.text, "") << transport << " " << nodes;
+    }
+}
+
+TEST(SplitTest, PartsKnowTheirNodesAndTheTransportThatIsLeft) {
+    const auto results = test::run_processes(4, [](Bootstrap& bootstrap) -> std::string {
+        CommunicatorOptions options = quiet();
+        options.transport = "mixed";
+        options.node_map = "2x2";
+        Communicator team(bootstrap, options);
+        const auto node = team.split(team.rank() / 2, 0), across = team.split(team.rank() % 2, 0), three = team.split(team.rank() == 3 ? 1 : 0, 0);
+        const auto facts = [](const Communicator& part) { return part.chooser().facts().transport + " " + part.chooser().facts().node_map; };
+        const std::string of_three = team.rank() == 3 ? "mixed 1x1" : "mixed 2,1";
+        const std::string got = facts(*node) + ", " + facts(*across) + ", " + facts(*three);
+        if (sum_of_ones(*node) != 2 || sum_of_ones(*across) != 2 || sum_of_ones(*three) != three->size()) return "wrong sum";
+        return got == "shm 1x2, tcp 2x1, " + of_three ? "" : got;
+    });
+    for (const test::RankResult& result : results)
+        EXPECT_EQ(result.text, "");
+}
+
 TEST(SlowNestedRounds, ThreadsRunTenThousand) {
     on_team(5, [](Communicator& team) { EXPECT_EQ(test::run_nested_rounds(team, 10'000), ""); });
 }
