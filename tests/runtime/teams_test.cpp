@@ -62,7 +62,7 @@ TEST(Teams, WarningsAreSaidOncePerProcess) {
     const ProcessResult result = teams(folder, 2, "", {{"ATTUNE_DB", folder.path() + "/absent.db"}, {"ATTUNE_HEAP_LIMIT", "1G"}});
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(lines_with(result.err, "absent.db"), 1U) << result.err;
-    EXPECT_EQ(lines_with(result.err, "ATTUNE_HEAP_LIMIT"), 1U) << result.err;
+    EXPECT_EQ(lines_with(result.err, "attune: warning: ATTUNE_HEAP_LIMIT"), 1U) << result.err;
 }
 
 }  // namespace
