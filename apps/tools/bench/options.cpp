@@ -101,7 +101,6 @@ void add_options(CLI::App& app, Options& options) {
 
 void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options) {
     options.ranks_given = app.count("--ranks") != 0;
-    const std::vector<std::string> switches = {"0", "1"};
     if (environment.transport) core::require_word("ATTUNE_TRANSPORT", *environment.transport, transport_words());
     options.transport_named = environment.transport || app.count("--transport") != 0;
     if (app.count("--transport") == 0) {
@@ -112,7 +111,6 @@ void apply_environment(const CLI::App& app, const core::Environment& environment
         const std::int64_t timeout = core::parse_duration_ns(*environment.timeout);
         if (app.count("--timeout") == 0) options.timeout_ns = timeout;
     }
-    if (environment.check && core::require_word("ATTUNE_CHECK", *environment.check, switches) == "1") options.check = true;
     if (environment.log) options.log = core::parse_log_level(*environment.log);
     if (environment.trace && environment.rank.value_or(0) == 0)
         core::Log(options.log, "attune-bench").warn("ATTUNE_TRACE is not used by benchmarks; it traces programs that use the library");

@@ -54,7 +54,7 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& options);
-// After parsing: what was not given comes from ATTUNE_TRANSPORT, ATTUNE_TIMEOUT, ATTUNE_CHECK and ATTUNE_LOG. Throws core::Error(usage) for a wrong word.
+// After parsing: what was not given comes from ATTUNE_TRANSPORT, ATTUNE_TIMEOUT and ATTUNE_LOG. Throws core::Error(usage) for a wrong word.
 void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options);
 // Throws core::Error(usage) for options that contradict each other.
 void validate(const Options& options);

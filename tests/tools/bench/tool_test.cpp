@@ -214,7 +214,7 @@ TEST(Bench, ContradictionsAndImpossibleNumbersExitWithTwo) {
 }
 
 TEST(Bench, WrongWordsInTheEnvironmentExitWithTwo) {
-    for (const char* name : {"ATTUNE_TRANSPORT", "ATTUNE_TIMEOUT", "ATTUNE_LOG", "ATTUNE_CHECK"}) {
+    for (const char* name : {"ATTUNE_TRANSPORT", "ATTUNE_TIMEOUT", "ATTUNE_LOG"}) {
         const ProcessOptions options{.environment = {{name, "wrong"}}, .folder = {}, .timeout = std::chrono::seconds(60)};
         EXPECT_EQ(run_bench({"all_reduce", "-n", "2", "-e", "8"}, options).code, 2) << name;
     }
