@@ -27,7 +27,8 @@ struct Line {
 
 // One exchange for small messages; from there on two_shot moves 2 (p-1)/p instead of p-1 times the vector. Segments keep both phases in the caches and let
 // them overlap; with more ranks than CPUs longer ones pay, because each synchronization may cost a context switch. Very large vectors get larger segments
-// so that their number stays bounded. Direct exchanges won everywhere else on the machine the table was made on.
+// so that their number stays bounded. Direct exchanges won everywhere else on the machine the table was made on, but for long scans with more ranks than CPUs:
+// a chain moves the vector p-1 times, recursive doubling p log2 p times.
 using enum Collective;
 constexpr std::array lines = {
     Line{all_reduce, Load::any, 2, 16 * KiB, "one_shot", 0},
@@ -47,6 +48,8 @@ constexpr std::array lines = {
     Line{all_to_all, Load::any, any_ranks, any_bytes, "windowed", 0},
     Line{barrier, Load::any, 64, any_bytes, "one_shot", 0},
     Line{barrier, Load::any, any_ranks, any_bytes, "dissemination", 0},
+    Line{scan, Load::any, any_ranks, 8 * KiB, "recursive_doubling", 0},
+    Line{scan, Load::crowded, any_ranks, any_bytes, "linear", 0},
     Line{scan, Load::any, any_ranks, any_bytes, "recursive_doubling", 0},
     Line{exscan, Load::any, any_ranks, any_bytes, "recursive_doubling", 0},
     Line{all_gather_v, Load::any, any_ranks, any_bytes, "linear", 0},
