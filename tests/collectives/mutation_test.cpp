@@ -101,9 +101,13 @@ TEST(Mutations, OfSmallSchedulesAndPlansAreRefused) {
     expect_refused(mutate_all(2, 5, {Cut{0, 1}, Cut{3, 2}}));
 }
 
-TEST(SlowMutations, OfSchedulesAndPlansUpToNineRanksAreRefused) {
-    expect_refused(mutate_all(2, 9, {Cut{0, 1}, Cut{3, 2}}));
+// One test per number of ranks, so that they can run side by side.
+class MutationRanks : public testing::TestWithParam<int> {};
+
+TEST_P(MutationRanks, OfLargerSchedulesAndPlansAreRefused) {
+    expect_refused(mutate_all(GetParam(), GetParam(), {Cut{0, 1}, Cut{3, 2}}));
 }
+INSTANTIATE_TEST_SUITE_P(SlowRanks, MutationRanks, testing::Range(6, 10));
 
 }  // namespace
 }  // namespace attune::collectives
