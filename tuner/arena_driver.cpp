@@ -2,6 +2,7 @@
 
 #include "libcore/crypto.hpp"
 #include "libcore/error.hpp"
+#include "libcore/samples.hpp"
 #include "tuner/engine/work_text.hpp"
 
 #include <algorithm>
@@ -42,7 +43,28 @@ std::vector<double> call_times(engine::SharedArea& area, const std::vector<Reply
     return times;
 }
 
+// By rank: how long each was inside the call.
+std::vector<std::vector<double>> rank_times(engine::SharedArea& area, const Reply& first) {
+    std::vector<std::vector<double>> times(static_cast<std::size_t>(area.ranks()));
+    for (int rank = 0; rank < area.ranks(); ++rank) {
+        for (std::uint64_t row = 0; row < first.rows; ++row) {
+            const auto spent = static_cast<double>(area.ends(rank)[row] - area.starts(rank)[row]);
+            times[static_cast<std::size_t>(rank)].push_back(spent / static_cast<double>(first.calls));
+        }
+    }
+    return times;
+}
+
 }  // namespace
+
+void append(SampleResult& result, const SampleResult& more) {
+    result.outcome = more.outcome;
+    result.message = more.message;
+    result.ns.insert(result.ns.end(), more.ns.begin(), more.ns.end());
+    result.rank_ns.resize(std::max(result.rank_ns.size(), more.rank_ns.size()));
+    for (std::size_t rank = 0; rank < more.rank_ns.size(); ++rank)
+        result.rank_ns[rank].insert(result.rank_ns[rank].end(), more.rank_ns[rank].begin(), more.rank_ns[rank].end());
+}
 
 ArenaDriver::ArenaDriver(engine::SharedArea area, std::int64_t timeout_ns)
     : area_(std::move(area)), launch_(random_id()), timeout_ns_(timeout_ns), cap_ns_(timeout_ns) {}
@@ -90,6 +112,9 @@ SampleResult ArenaDriver::sample_piece(std::size_t index, const SampleOptions& o
     command.batch = options.batch;
     command.cache = options.cache;
     command.start = options.start;
+    command.skew = options.skew;
+    command.skew_ns = options.skew_ns;
+    command.seed = options.seed;
     const Answers answers = ask(command, cap_ns_);
     SampleResult result;
     result.outcome = answers.outcome;
@@ -97,6 +122,7 @@ SampleResult ArenaDriver::sample_piece(std::size_t index, const SampleOptions& o
     if (answers.outcome != CheckOutcome::ok) return result;
     result.batch = answers.replies.front().batch;
     result.ns = call_times(area_, answers.replies);
+    if (options.per_rank) result.rank_ns = rank_times(area_, answers.replies.front());
     return result;
 }
 
@@ -109,13 +135,19 @@ SampleResult ArenaDriver::sample(std::size_t index, const SampleOptions& options
     while (result.outcome == CheckOutcome::ok && done < options.iterations) {
         piece.iterations = std::min<std::uint64_t>(options.iterations - done, engine::SharedArea::row_capacity);
         piece.batch = result.batch;
-        SampleResult more = sample_piece(index, piece);
-        result.outcome = more.outcome;
-        result.message = more.message;
-        result.ns.insert(result.ns.end(), more.ns.begin(), more.ns.end());
+        append(result, sample_piece(index, piece));
         done += piece.iterations;
     }
     return result;
+}
+
+double ArenaDriver::copy_ns(std::uint64_t bytes) {
+    Command command{.kind = CommandKind::copy};
+    command.bytes = bytes;
+    const Answers answers = ask(command, timeout_ns_);
+    if (answers.outcome != CheckOutcome::ok) throw core::Error(core::ErrorCode::failure, "cannot copy memory in the arena: " + answers.message);
+    const std::vector<double> times = call_times(area_, answers.replies);
+    return times.empty() ? 0 : core::median(times);
 }
 
 double ArenaDriver::ping() {

@@ -16,6 +16,7 @@ public:
     CheckResult check(std::size_t index) override;
     SampleResult sample(std::size_t index, const SampleOptions& options) override;
     double ping() override;
+    double copy_ns(std::uint64_t bytes) override;
     std::string launch() const override { return launch_; }
     bool alive() const override { return alive_; }
     void set_cap_ns(std::int64_t cap) override { cap_ns_ = cap; }

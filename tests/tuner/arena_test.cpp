@@ -1,9 +1,11 @@
 // Real teams: every collective is right, the dead and the hanging are named, nothing is left behind.
 #include "collectives/catalogue.hpp"
 #include "collectives/default_config.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/error.hpp"
 #include "libcore/topology.hpp"
 #include "tuner/arena_factory.hpp"
+#include "tuner/traffic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,6 +35,15 @@ collectives::Problem problem_of(collectives::Collective collective, int ranks, s
     problem.count = collective == collectives::Collective::barrier ? 0 : count;
     problem.in_place = in_place;
     return problem;
+}
+
+// The problem with every kind of amounts it may have: none, or even and uneven blocks, with gaps, one alone, or nothing at all.
+std::vector<collectives::Problem> shapes_of(const collectives::Problem& problem) {
+    if (!collectives::has_amounts(problem.collective)) return {problem};
+    std::vector<collectives::Problem> problems;
+    for (const collectives::AmountsShape shape : collectives::all_amounts_shapes())
+        problems.push_back(collectives::with_sample_amounts(problem, shape, problem.count));
+    return problems;
 }
 
 // Every algorithm with the axes of the default.
@@ -83,10 +94,14 @@ TEST_P(ArenaOnTransport, EveryAlgorithmIsExactForEveryEdgeCount) {
     for (const int ranks : {1, 2, 3, 5}) {
         const auto arena = launch_process_arena(team_of(ranks, GetParam()));
         for (const collectives::Collective collective : collectives::all_collectives()) {
-            if (collectives::has_amounts(collective)) continue;
             for (const std::uint64_t count : {0, 1, 2, 7, 1009}) {
-                for (const bool in_place : {false, true})
-                    expect_right(*arena, problem_of(collective, ranks, count, in_place));
+                for (const bool in_place : {false, true}) {
+                    if (in_place && !collectives::has_in_place(collective)) continue;
+                    for (collectives::Problem problem : shapes_of(problem_of(collective, ranks, count, in_place))) {
+                        problem.root = collectives::is_rooted(collective) ? static_cast<int>(count) % ranks : 0;
+                        expect_right(*arena, problem);
+                    }
+                }
             }
         }
     }
@@ -115,6 +130,64 @@ TEST_P(ArenaOnTransport, RootedBatchesStreamingAndRotationWork) {
         }
     }
     EXPECT_EQ(arena->check(0).outcome, CheckOutcome::ok);  // sampling leaves no call half done
+}
+
+TEST_P(ArenaOnTransport, EveryTypeAndOperatorIsExact) {
+    const auto arena = launch_process_arena(team_of(3, GetParam()));
+    for (const core::DType dtype : core::all_dtypes()) {
+        for (const core::Op op : core::all_ops()) {
+            if (core::unsupported(dtype, op)) continue;
+            collectives::Problem problem = problem_of(collectives::Collective::all_reduce, 3, 1009);
+            problem.dtype = dtype;
+            problem.op = op;
+            expect_right(*arena, problem);
+        }
+    }
+}
+
+TEST_P(ArenaOnTransport, BatchesOfEveryCollectiveAndPatternEnd) {
+    const auto arena = launch_process_arena(team_of(3, GetParam()));
+    for (const collectives::Collective collective : collectives::all_collectives()) {
+        for (collectives::Problem problem : shapes_of(problem_of(collective, 3, 5))) {
+            problem.root = collectives::is_rooted(collective) ? 1 : 0;
+            arena->load(all_algorithms(problem));
+            const SampleResult result = arena->sample(0, {.iterations = 3, .batch = 20});
+            ASSERT_EQ(result.outcome, CheckOutcome::ok) << name_of(collective) << ": " << result.message;
+            EXPECT_EQ(result.ns.size(), 3u);
+        }
+    }
+}
+
+TEST_P(ArenaOnTransport, APingPongGoesThereAndBack) {
+    const auto arena = launch_process_arena(team_of(3, GetParam()));
+    const collectives::Problem problem = with_partners(problem_of(collectives::Collective::send_recv, 3, 0), PairPattern::one_way, 100);
+    Work work = all_algorithms(problem);
+    work.and_back = true;
+    arena->load(work);
+    EXPECT_EQ(arena->check(0).outcome, CheckOutcome::ok);
+    const SampleResult result = arena->sample(0, {.iterations = 10, .batch = 4});
+    ASSERT_EQ(result.outcome, CheckOutcome::ok) << result.message;
+    EXPECT_EQ(result.ns.size(), 10u);
+}
+
+TEST_P(ArenaOnTransport, TimesOfRanksAndSkewedArrivalsAreThereWhenAskedFor) {
+    const auto arena = launch_process_arena(team_of(2, GetParam()));
+    arena->load(all_algorithms(problem_of(collectives::Collective::all_reduce, 2, 2)));
+    EXPECT_TRUE(arena->sample(0, {.iterations = 4}).rank_ns.empty());
+    for (const Skew skew : {Skew::none, Skew::uniform, Skew::one_late, Skew::ramp}) {
+        const SampleResult result = arena->sample(0, {.iterations = 8, .skew = skew, .skew_ns = 50'000, .per_rank = true});
+        ASSERT_EQ(result.outcome, CheckOutcome::ok) << result.message;
+        ASSERT_EQ(result.rank_ns.size(), 2u);
+        EXPECT_EQ(result.rank_ns[1].size(), 8u);
+        EXPECT_TRUE(skew == Skew::none || result.batch == 1);
+    }
+}
+
+TEST_P(ArenaOnTransport, ACopyTakesTimeUnlessItIsOfNothing) {
+    const auto arena = launch_process_arena(team_of(2, GetParam()));
+    EXPECT_EQ(arena->copy_ns(0), 0);
+    EXPECT_GT(arena->copy_ns(64), 0);
+    EXPECT_GT(arena->copy_ns(std::uint64_t{100} << 20), 1e5);  // a thousand bytes a nanosecond no memory moves
 }
 
 TEST_P(ArenaOnTransport, PingIsZeroForOneRankAndForMoreRanksThanCpus) {

@@ -1,16 +1,13 @@
-// The inputs and the oracle of exact validation: distinct, exactly representable, and every kind of damage is seen.
+// Exact validation of buffers: right ones pass, and every kind of damage is seen.
 #include "tuner/engine/check_data.hpp"
 
-#include "libcore/buffers.hpp"
-#include "libcore/element.hpp"
+#include "tuner/engine/check_values.hpp"
+#include "tuner/traffic.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <set>
-#include <type_traits>
 #include <vector>
 
 namespace attune::tuner::engine {
@@ -23,14 +20,17 @@ Problem problem_of(Collective collective, int ranks, std::uint64_t count, core::
     Problem problem;
     problem.collective = collective;
     problem.ranks = ranks;
-    problem.count = count;
     problem.dtype = dtype;
     problem.op = op;
-    return problem;
+    problem.root = ranks / 2;
+    problem.count = count;
+    if (collective == Collective::send_recv) return with_partners(problem, PairPattern::ring, count);
+    if (collective == Collective::batch_send_recv) return with_neighbours(problem, count);
+    return collectives::has_amounts(collective) ? with_amounts(problem, AmountPattern::uneven, count * static_cast<std::uint64_t>(ranks)) : problem;
 }
 
 std::vector<std::byte> input_of(const Problem& problem, int rank, std::uint64_t round = 0) {
-    std::vector<std::byte> memory(problem.input_elements() * core::size_of(problem.dtype));
+    std::vector<std::byte> memory(collectives::view_of(problem, rank).input_elements(rank) * core::size_of(problem.dtype));
     write_input(problem, rank, round, memory);
     return memory;
 }
@@ -42,147 +42,121 @@ std::vector<T> values_of(const std::vector<std::byte>& memory) {
     return values;
 }
 
-template <class T>
-T combined(core::Op op, T a, T b) {
-    if (op == core::Op::min) return std::min(a, b);
-    if (op == core::Op::max) return std::max(a, b);
-    if constexpr (std::is_integral_v<T>) {
-        const std::uint64_t x = static_cast<std::make_unsigned_t<T>>(a), y = static_cast<std::make_unsigned_t<T>>(b);
-        if (op == core::Op::prod) return static_cast<T>(x * y);
-        if (op == core::Op::band) return static_cast<T>(x & y);
-        if (op == core::Op::bor) return static_cast<T>(x | y);
-        if (op == core::Op::bxor) return static_cast<T>(x ^ y);
-        return static_cast<T>(x + y);
-    } else {
-        return op == core::Op::prod ? a * b : a + b;
+// What a right implementation would leave, made of the ranks' inputs. For float32 sums, which add in the type itself.
+std::vector<std::byte> right_output(const Problem& problem, int rank, std::uint64_t round = 0) {
+    std::vector<float> output(collectives::view_of(problem, rank).output_elements(rank));
+    for (const Piece& piece : expected_pieces(problem, rank)) {
+        for (int from = piece.first; from < piece.last; ++from) {
+            const std::vector<float> input = values_of<float>(input_of(problem, from, round));
+            for (std::uint64_t i = 0; i < piece.count; ++i)
+                output.at(piece.at + i) += input.at(piece.position + i);
+        }
     }
-}
-
-// A reference all_reduce in the element type itself, from the last rank to the first: exact inputs make every order equal.
-template <class T>
-std::vector<std::byte> reference(const Problem& problem) {
-    using Wide = core::Accumulator<T>;
-    std::vector<T> result = values_of<T>(input_of(problem, problem.ranks - 1));
-    for (int rank = problem.ranks - 2; rank >= 0; --rank) {
-        const std::vector<T> values = values_of<T>(input_of(problem, rank));
-        for (std::size_t i = 0; i < result.size(); ++i)
-            result[i] = static_cast<T>(combined(problem.op, static_cast<Wide>(result[i]), static_cast<Wide>(values[i])));
-    }
-    if (problem.op == core::Op::avg)
-        for (T& value : result)
-            value = static_cast<T>(static_cast<Wide>(value) / static_cast<Wide>(problem.ranks));
-    std::vector<std::byte> memory(result.size() * sizeof(T));
-    if (!memory.empty()) std::memcpy(memory.data(), result.data(), memory.size());
+    std::vector<std::byte> memory(output.size() * sizeof(float));
+    if (!output.empty()) std::memcpy(memory.data(), output.data(), memory.size());
     return memory;
 }
 
-std::vector<std::byte> reference_of(const Problem& problem) {
-    return core::with_element_type(problem.dtype, [&]<class T>(T) { return reference<T>(problem); });
-}
+constexpr std::array moved = {Collective::all_gather, Collective::broadcast,    Collective::gather,    Collective::scatter,      Collective::all_to_all,
+                              Collective::gather_v,   Collective::all_gather_v, Collective::scatter_v, Collective::all_to_all_v, Collective::send_recv};
 
-TEST(CheckData, EveryTypeAndOperatorHasAnExactResultInAnyOrder) {
-    for (const core::DType dtype : core::all_dtypes()) {
-        for (const core::Op op : core::all_ops()) {
-            if (core::unsupported(dtype, op)) continue;
-            for (const int ranks : {1, 2, 3, 7, 64}) {
-                if (dtype == core::DType::float16 && op == core::Op::prod && ranks > 14) continue;  // powers of two beyond its range
-                for (const std::uint64_t count : {0, 1, 5, 1009}) {
-                    const Problem problem = problem_of(Collective::all_reduce, ranks, count, dtype, op);
-                    const Difference difference = compare_output(problem, 0, 0, reference_of(problem));
-                    EXPECT_EQ(difference.wrong, 0u) << core::name_of(dtype) << ' ' << core::name_of(op) << " ranks " << ranks << ": " << difference.first;
+TEST(CheckData, RightOutputsOfEveryCollectivePass) {
+    for (const Collective collective : collectives::all_collectives()) {
+        if (!collectives::reduces(collective)) continue;
+        for (const int ranks : {1, 2, 3, 7}) {
+            for (const std::uint64_t count : {0, 1, 5, 101}) {
+                const Problem problem = problem_of(collective, ranks, count);
+                for (int rank = 0; rank < ranks; ++rank) {
+                    const Difference difference = compare_output(problem, rank, 0, right_output(problem, rank));
+                    EXPECT_EQ(difference.wrong, 0u) << name_of(collective) << " ranks " << ranks << ": " << difference.first;
                 }
             }
         }
     }
 }
 
-TEST(CheckData, SumsAndProductsOfFloatsAreFinite) {
-    for (const core::Op op : {core::Op::sum, core::Op::prod}) {
-        const Problem problem = problem_of(Collective::all_reduce, 64, 1009, core::DType::float32, op);
-        for (const float value : values_of<float>(reference_of(problem)))
-            EXPECT_TRUE(std::isfinite(value));
+// Copies may be any bits, so they are assembled as bytes.
+std::vector<std::byte> moved_output(const Problem& problem, int rank, std::uint64_t round = 0) {
+    const std::size_t element = core::size_of(problem.dtype);
+    std::vector<std::byte> output(collectives::view_of(problem, rank).output_elements(rank) * element);
+    for (const Piece& piece : expected_pieces(problem, rank)) {
+        const std::vector<std::byte> input = input_of(problem, piece.first, round);
+        if (piece.count != 0) std::memcpy(output.data() + piece.at * element, input.data() + piece.position * element, piece.count * element);
+    }
+    return output;
+}
+
+TEST(CheckData, MovedElementsOfEveryTypeArePassedAndOneWrongBitIsOneWrongElement) {
+    for (const Collective collective : moved) {
+        for (const core::DType dtype : core::all_dtypes()) {
+            const Problem problem = problem_of(collective, 3, 41, dtype);
+            for (int rank = 0; rank < 3; ++rank) {
+                std::vector<std::byte> output = moved_output(problem, rank);
+                ASSERT_EQ(compare_output(problem, rank, 0, output).wrong, 0u) << name_of(collective) << ' ' << core::name_of(dtype);
+                if (output.empty()) continue;
+                output[output.size() / 2] ^= std::byte{1};
+                const Difference difference = compare_output(problem, rank, 0, output);
+                EXPECT_EQ(difference.wrong, 1u) << name_of(collective) << ' ' << core::name_of(dtype);
+                EXPECT_NE(difference.first.find("element " + std::to_string(output.size() / 2 / core::size_of(dtype)) + " is "), std::string::npos);
+            }
+        }
     }
 }
 
-TEST(CheckData, ElementsAreDistinctByPositionAndByRankAndByRound) {
-    const Problem problem = problem_of(Collective::all_reduce, 4, 100'000);
-    const std::vector<float> zero = values_of<float>(input_of(problem, 0));
-    EXPECT_EQ(std::set<float>(zero.begin(), zero.end()).size(), zero.size());
-    const std::vector<float> one = values_of<float>(input_of(problem, 1));
-    const std::vector<float> next = values_of<float>(input_of(problem, 0, 1));
-    for (std::size_t i = 0; i < zero.size(); ++i) {
-        ASSERT_NE(zero[i], one[i]);
-        ASSERT_NE(zero[i], next[i]);
-    }
-}
-
-TEST(CheckData, OneWrongBitAnywhereIsOneWrongElement) {
+TEST(CheckData, TheResultOfAnotherRoundOrAMissingRankIsWrongNearlyEverywhere) {
     const Problem problem = problem_of(Collective::all_reduce, 3, 1009);
-    for (const std::size_t at : {std::size_t{0}, std::size_t{2018}, std::size_t{4035}}) {
-        std::vector<std::byte> output = reference_of(problem);
-        output[at] ^= std::byte{1};
-        const Difference difference = compare_output(problem, 0, 0, output);
-        EXPECT_EQ(difference.wrong, 1u);
-        EXPECT_NE(difference.first.find("element " + std::to_string(at / 4) + " is "), std::string::npos) << difference.first;
-    }
-}
-
-TEST(CheckData, TheResultOfAnotherRoundOrAMissingRankIsWrongEverywhere) {
-    const Problem problem = problem_of(Collective::all_reduce, 3, 1009);
-    EXPECT_EQ(compare_output(problem, 0, 1, reference_of(problem)).wrong, 1009u);
+    EXPECT_EQ(compare_output(problem, 0, 1, right_output(problem, 0)).wrong, 1009u);
     const Problem fewer = problem_of(Collective::all_reduce, 2, 1009);
-    EXPECT_GE(compare_output(problem, 0, 0, reference_of(fewer)).wrong, 1000u);
+    EXPECT_GE(compare_output(problem, 0, 0, right_output(fewer, 0)).wrong, 1000u);
 }
 
-TEST(CheckData, GatheredBlocksMustLieInRankOrder) {
-    const Problem problem = problem_of(Collective::all_gather, 3, 11);
-    std::vector<std::byte> output;
-    for (int rank = 0; rank < 3; ++rank) {
-        const std::vector<std::byte> block = input_of(problem, rank);
-        output.insert(output.end(), block.begin(), block.end());
-    }
-    EXPECT_EQ(compare_output(problem, 1, 0, output).wrong, 0u);
-    std::swap_ranges(output.begin(), output.begin() + 44, output.begin() + 44);
-    EXPECT_EQ(compare_output(problem, 1, 0, output).wrong, 22u);
-}
-
-TEST(CheckData, ReduceScatterExpectsEachRanksOwnSlice) {
-    const Problem scatter = problem_of(Collective::reduce_scatter, 3, 7);
-    const Problem whole = problem_of(Collective::all_reduce, 3, 21);
-    const std::vector<std::byte> all = reference_of(whole);
-    for (int rank = 0; rank < 3; ++rank) {
-        const auto slice = std::span(all).subspan(static_cast<std::size_t>(rank) * 28, 28);
-        EXPECT_EQ(compare_output(scatter, rank, 0, slice).wrong, 0u);
-        EXPECT_EQ(compare_output(scatter, (rank + 1) % 3, 0, slice).wrong, 7u);
+TEST(CheckData, BlocksInTheWrongOrderAreSeenAlsoInSmallTypes) {
+    for (const core::DType dtype : {core::DType::int8, core::DType::bfloat16, core::DType::float64}) {
+        const Problem problem = problem_of(Collective::all_gather, 4, 256, dtype);
+        std::vector<std::byte> output = moved_output(problem, 0);
+        const auto block = static_cast<std::ptrdiff_t>(output.size() / 4);
+        std::swap_ranges(output.begin(), output.begin() + block, output.begin() + block);
+        EXPECT_EQ(compare_output(problem, 0, 0, output).wrong, 512u) << core::name_of(dtype);
     }
 }
 
-TEST(CheckData, BroadcastExpectsTheRootsData) {
-    Problem problem = problem_of(Collective::broadcast, 4, 9, core::DType::int64);
-    problem.root = 2;
-    EXPECT_EQ(compare_output(problem, 0, 0, input_of(problem, 2)).wrong, 0u);
-    EXPECT_EQ(compare_output(problem, 0, 0, input_of(problem, 1)).wrong, 9u);
+TEST(CheckData, AShortOutputMissesAllElementsOfItsPiece) {
+    const Problem problem = problem_of(Collective::all_reduce, 2, 10);
+    std::vector<std::byte> output = right_output(problem, 0);
+    output.resize(20);
+    EXPECT_EQ(compare_output(problem, 0, 0, output).wrong, 10u);
 }
 
-TEST(CheckData, AChangedInputIsSeen) {
-    const Problem problem = problem_of(Collective::all_reduce, 2, 16, core::DType::float64);
-    std::vector<std::byte> input = input_of(problem, 1);
-    EXPECT_EQ(compare_input(problem, 1, 0, input).wrong, 0u);
-    input[8] ^= std::byte{4};
-    EXPECT_EQ(compare_input(problem, 1, 0, input).wrong, 1u);
-}
-
-TEST(CheckData, PoisonIsNoResult) {
+TEST(CheckData, AChangedInputIsFound) {
     for (const core::DType dtype : core::all_dtypes()) {
-        const Problem problem = problem_of(Collective::all_reduce, 2, 64, dtype);
-        std::vector<std::byte> output(64 * core::size_of(dtype));
-        poison(output);
-        // One byte has too few values to keep one apart.
-        EXPECT_GE(compare_output(problem, 0, 0, output).wrong, core::size_of(dtype) == 1 ? 60u : 64u) << core::name_of(dtype);
+        const Problem problem = problem_of(Collective::reduce_scatter, 3, 7, dtype);
+        std::vector<std::byte> input = input_of(problem, 2);
+        EXPECT_EQ(compare_input(problem, 2, 0, input).wrong, 0u);
+        input.front() ^= std::byte{0x40};
+        EXPECT_EQ(compare_input(problem, 2, 0, input).wrong, 1u);
     }
 }
 
-TEST(CheckData, TheDigestSeesEveryByteAndItsPlace) {
+TEST(CheckData, PoisonIsNoResultOfTheExample) {
+    const Problem problem = problem_of(Collective::all_reduce, 3, 1009);
+    std::vector<std::byte> output(1009 * 4);
+    poison(output);
+    EXPECT_EQ(compare_output(problem, 0, 0, output).wrong, 1009u);
+}
+
+TEST(CheckData, WhatWasWrittenOutsideTheRangesIsCounted) {
+    std::vector<std::byte> memory(64);
+    poison(memory);
+    std::fill(memory.begin() + 16, memory.begin() + 32, std::byte{0});
+    EXPECT_EQ(compare_poison(memory, {{16, 32}}, 4).wrong, 0u);
+    EXPECT_EQ(compare_poison(memory, {{24, 32}, {16, 20}}, 4).wrong, 1u);
+    EXPECT_EQ(compare_poison(memory, {}, 4).wrong, 4u);
+    EXPECT_NE(compare_poison(memory, {}, 4).first.find("element 4 "), std::string::npos);
+    memory[63] = std::byte{1};
+    EXPECT_EQ(compare_poison(memory, {{16, 32}}, 4).wrong, 1u);
+}
+
+TEST(CheckData, DigestsOfDifferentContentsDiffer) {
     std::vector<std::byte> memory(37);
     std::set<std::uint64_t> seen = {content_digest(memory)};
     for (std::byte& byte : memory) {

@@ -1,9 +1,12 @@
 // The parts of an arena rank that need no collective: work as text, shared area, packets, meeting, buffers.
 #include "libcore/error.hpp"
+#include "tuner/engine/arrival.hpp"
 #include "tuner/engine/buffer_ring.hpp"
+#include "tuner/engine/completion.hpp"
 #include "tuner/engine/meeting.hpp"
 #include "tuner/engine/shared_area.hpp"
 #include "tuner/engine/work_text.hpp"
+#include "tuner/traffic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,8 +50,25 @@ TEST(WorkText, ParsingWhatWasPrintedGivesTheSameWork) {
     EXPECT_TRUE(parse_work(print_work(work)).configs.empty());
 }
 
+TEST(WorkText, AmountsAndTheWayBackTravelAlong) {
+    Work work = example_work();
+    work.and_back = true;
+    collectives::Amounts amounts;
+    amounts.send = {1, 0, std::uint64_t{1} << 60};
+    amounts.receive_offsets = {5};
+    amounts.matrix = {0, 0, 7};
+    amounts.destination = 2;
+    amounts.transfers = {{.is_send = true, .peer = 1, .count = 3, .offset = 9, .rank = 0}, {.is_send = false, .peer = 0, .count = 3, .offset = 0, .rank = -1}};
+    work.problem.amounts = std::make_shared<const collectives::Amounts>(amounts);
+    const Work read = parse_work(print_work(work));
+    EXPECT_EQ(read.problem, work.problem);
+    EXPECT_TRUE(read.and_back);
+    EXPECT_EQ(read.configs, work.configs);
+}
+
 TEST(WorkText, DamagedWorkIsRefused) {
-    for (const char* text : {"", "all_reduce", "all_reduce 2 x float32 sum 0 out -", "all_reduce 2 8 float32 sum 0 out - more"}) {
+    for (const char* text : {"", "all_reduce", "all_reduce 2 8 float32 sum 0 out - once", "all_reduce 2 x float32 sum 0 out - once\n-",
+                             "all_reduce 2 8 float32 sum 0 out - once more\n-", "send_recv 2 8 float32 sum 0 out - once\n1 2"}) {
         EXPECT_THROW(parse_work(text), core::Error) << text;
     }
 }
@@ -177,7 +197,9 @@ collectives::Problem gather_problem(bool in_place) {
 TEST(BufferRing, InPlaceThereIsOneBufferAndOwnDataLiesAtTheRanksSlice) {
     BufferRing ring(gather_problem(true), 2, 1 << 20);
     EXPECT_EQ(ring.input_buffer().data(), ring.output());
-    EXPECT_EQ(ring.own_input(), ring.output() + 2 * 400);
+    EXPECT_EQ(ring.own_input().data(), ring.output() + 2 * 400);
+    EXPECT_EQ(ring.own_input().size(), 400u);
+    EXPECT_EQ(ring.own_output().size(), 1600u);
     EXPECT_EQ(ring.output_buffer().size(), 1600u);
     BufferRing apart(gather_problem(false), 2, 1 << 20);
     EXPECT_NE(apart.input_buffer().data(), apart.output());
@@ -205,6 +227,109 @@ TEST(BufferRing, TheRingIsBoundedForHugeCaches) {
     ring.make_ring();
     EXPECT_LE(ring.pairs() * 2000, std::size_t{256} << 20);
     EXPECT_GT(ring.pairs() * 2000, std::size_t{200} << 20);
+}
+
+TEST(BufferRing, RanksThatPassNothingHaveNoElements) {
+    collectives::Problem problem = gather_problem(false);
+    problem.collective = collectives::Collective::gather;
+    problem.root = 1;
+    BufferRing root(problem, 1, 1 << 20), other(problem, 2, 1 << 20);
+    EXPECT_EQ(root.own_output().size(), 1600u);
+    EXPECT_EQ(other.own_output().size(), 0u);
+    problem.collective = collectives::Collective::scatter;
+    BufferRing receiver(problem, 2, 1 << 20);
+    EXPECT_EQ(receiver.own_input().size(), 0u);
+    EXPECT_EQ(receiver.hot_pair().touched, nullptr);
+}
+
+TEST(BufferRing, WhoSendsAMessageHasRoomForItsAnswer) {
+    collectives::Problem problem;
+    problem.collective = collectives::Collective::send_recv;
+    problem.ranks = 2;
+    problem = with_partners(problem, PairPattern::one_way, 100);
+    for (const int rank : {0, 1}) {
+        BufferRing ring(problem, rank, 1 << 20);
+        EXPECT_EQ(ring.input_buffer().size(), 400u);
+        EXPECT_EQ(ring.output_buffer().size(), 400u);
+        EXPECT_EQ(ring.own_output().size(), rank == 0 ? 0u : 400u);
+    }
+}
+
+TEST(Arrival, IsBetweenTheCommonStartAndTheLatestTime) {
+    for (const Skew skew : {Skew::none, Skew::uniform, Skew::one_late, Skew::ramp}) {
+        const Arrival arrival{skew, 1000, 3};
+        std::set<std::int64_t> seen;
+        for (std::uint64_t iteration = 0; iteration < 20; ++iteration) {
+            for (int rank = 0; rank < 5; ++rank) {
+                const std::int64_t after = arrival.after_ns(iteration, rank, 5);
+                EXPECT_GE(after, 0);
+                EXPECT_LE(after, 1000);
+                EXPECT_EQ(after, arrival.after_ns(iteration, rank, 5));
+                seen.insert(after);
+            }
+        }
+        EXPECT_EQ(seen.size() > 1, skew != Skew::none);
+        EXPECT_EQ(arrival.after_ns(0, 0, 1) == 0 || skew == Skew::uniform || skew == Skew::one_late, true);
+    }
+}
+
+TEST(Arrival, OneIsLateInTurnsAndARampGoesRankByRank) {
+    const Arrival one{Skew::one_late, 1000, 1};
+    for (std::uint64_t iteration = 0; iteration < 6; ++iteration) {
+        for (int rank = 0; rank < 3; ++rank)
+            EXPECT_EQ(one.after_ns(iteration, rank, 3), iteration % 3 == static_cast<std::uint64_t>(rank) ? 1000 : 0);
+    }
+    const Arrival ramp{Skew::ramp, 1000, 1};
+    EXPECT_EQ(ramp.after_ns(7, 0, 5), 0);
+    EXPECT_EQ(ramp.after_ns(7, 1, 5), 250);
+    EXPECT_EQ(ramp.after_ns(7, 4, 5), 1000);
+}
+
+// After complete() whoever is to wait has seen the others' call.
+TEST(Completion, NobodyGoesOnBeforeTheRanksItWaitsFor) {
+    using collectives::Collective;
+    for (const Collective collective : {Collective::broadcast, Collective::reduce, Collective::scan, Collective::all_to_all_v}) {
+        SharedArea area = SharedArea::create(3);
+        std::array<std::atomic<int>, 3> calls{};
+        std::atomic<int> early{0};
+        collectives::Problem problem = gather_problem(false);
+        problem.collective = collective;
+        problem.ranks = 3;
+        problem.root = 1;
+        const CompletionKind kind = completion_kind(problem);
+        on_ranks(
+            3, true,
+            [&](Meeting& meeting) {
+                Completion completion(problem, meeting);
+                const int one = collective == Collective::scan ? 2 : 1;
+                for (int run = 0; run < 2; ++run) {
+                    completion.begin();
+                    meeting.barrier();
+                    for (int call = 1; call <= 50; ++call) {
+                        const int count = calls[static_cast<std::size_t>(meeting.rank())].fetch_add(1) + 1;
+                        completion.complete();
+                        const bool waits_for_all = kind == CompletionKind::all_for_all || (kind == CompletionKind::root_waits && meeting.rank() == one);
+                        for (int peer = 0; peer < 3; ++peer) {
+                            const bool waits = waits_for_all || (kind == CompletionKind::all_wait && peer == one);
+                            if (waits && calls[static_cast<std::size_t>(peer)].load() < count) early.fetch_add(1);
+                        }
+                    }
+                    EXPECT_GT(completion.cost_ns(), 0);
+                }
+            },
+            area);
+        EXPECT_EQ(early.load(), 0) << name_of(collective);
+    }
+}
+
+TEST(Completion, IsNeededWhereARankCouldRunAhead) {
+    using collectives::Collective;
+    const std::set<Collective> none = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all, Collective::barrier};
+    for (const Collective collective : collectives::all_collectives()) {
+        collectives::Problem problem = gather_problem(false);
+        problem.collective = collective;
+        EXPECT_EQ(completion_kind(problem) == CompletionKind::none, none.contains(collective)) << name_of(collective);
+    }
 }
 
 TEST(BufferRing, ABarrierNeedsNoBuffers) {

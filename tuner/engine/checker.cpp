@@ -2,7 +2,10 @@
 #include "tuner/engine/check_data.hpp"
 #include "tuner/engine/rank_engine.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 namespace attune::tuner::engine {
 
@@ -28,16 +31,12 @@ struct Check {
     }
 };
 
-bool owns_input(const Candidate& candidate, int rank) {
-    return candidate.problem.collective != Collective::broadcast || candidate.problem.root == rank;
-}
-
 std::span<std::byte> own_input(const Candidate& candidate) {
-    return {candidate.buffers.own_input(), candidate.problem.input_elements() * core::size_of(candidate.problem.dtype)};
+    return candidate.buffers.own_input();
 }
 
 std::span<const std::byte> own_output(const Candidate& candidate) {
-    return {candidate.buffers.own_output(), candidate.problem.output_elements() * core::size_of(candidate.problem.dtype)};
+    return candidate.buffers.own_output();
 }
 
 void write_round(const Check& check, std::uint64_t round) {
@@ -45,17 +44,47 @@ void write_round(const Check& check, std::uint64_t round) {
     poison(buffers.output_buffer().span());
     poison(buffers.input_buffer().span());
     const int rank = check.meeting.rank();
-    if (owns_input(check.candidate, rank)) write_input(check.candidate.problem, rank, round, own_input(check.candidate));
+    if (has_input(check.candidate.problem, rank)) write_input(check.candidate.problem, rank, round, own_input(check.candidate));
+}
+
+void compare_input_kept(const Check& check, std::uint64_t round) {
+    const collectives::Problem& problem = check.candidate.problem;
+    const int rank = check.meeting.rank();
+    if (!has_input(problem, rank) || !input_survives(problem, rank)) return;
+    const Difference input = compare_input(problem, rank, round, own_input(check.candidate));
+    check.add(input.wrong, "the call changed its input: " + input.first);
+}
+
+// Bytes of the output buffer that a right call may have written, or that hold this rank's input in place.
+std::vector<Range> written_ranges(const Check& check) {
+    const collectives::Problem& problem = check.candidate.problem;
+    BufferRing& buffers = check.candidate.buffers;
+    const std::size_t element = core::size_of(problem.dtype);
+    const auto offset = [&](const std::byte* at) { return static_cast<std::size_t>(at - buffers.output_buffer().data()); };
+    std::vector<Range> ranges;
+    for (const Piece& piece : expected_pieces(problem, check.meeting.rank())) {
+        const std::size_t begin = offset(own_output(check.candidate).data()) + piece.at * element;
+        ranges.push_back({begin, begin + piece.count * element});
+    }
+    if (problem.in_place && has_input(problem, check.meeting.rank())) {
+        const std::size_t begin = offset(own_input(check.candidate).data());
+        ranges.push_back({begin, begin + own_input(check.candidate).size()});
+    }
+    return ranges;
+}
+
+void compare_untouched(const Check& check) {
+    const collectives::Problem& problem = check.candidate.problem;
+    if (may_write_elsewhere(problem)) return;
+    const Difference rest = compare_poison(check.candidate.buffers.output_buffer().span(), written_ranges(check), core::size_of(problem.dtype));
+    check.add(rest.wrong, "the call wrote where its result does not belong: " + rest.first + " of the output buffer");
 }
 
 void compare_round(const Check& check, std::uint64_t round) {
-    const collectives::Problem& problem = check.candidate.problem;
-    const int rank = check.meeting.rank();
-    const Difference output = compare_output(problem, rank, round, own_output(check.candidate));
-    check.add(output.wrong, "output " + output.first + " (" + std::to_string(output.wrong) + " of " + std::to_string(problem.output_elements()) + " wrong)");
-    if (problem.in_place || !owns_input(check.candidate, rank)) return;
-    const Difference input = compare_input(problem, rank, round, own_input(check.candidate));
-    check.add(input.wrong, "the call changed its input: " + input.first);
+    const Difference output = compare_output(check.candidate.problem, check.meeting.rank(), round, own_output(check.candidate));
+    check.add(output.wrong, "output " + output.first + " (" + std::to_string(output.wrong) + " elements wrong)");
+    compare_input_kept(check, round);
+    compare_untouched(check);
 }
 
 void compare_guards(const Check& check) {
@@ -64,10 +93,14 @@ void compare_guards(const Check& check) {
     check.add(buffers.input_buffer().guards_intact() ? 0 : 1, "the call wrote outside its input buffer");
 }
 
+bool equal_on_all_ranks(Collective collective) {
+    constexpr std::array equal = {Collective::all_reduce, Collective::all_gather, Collective::broadcast, Collective::all_gather_v};
+    return std::ranges::find(equal, collective) != equal.end();
+}
+
 // Ranks that must hold the same bits compare a digest with rank 0's.
 void compare_ranks(const Check& check) {
-    const Collective collective = check.candidate.problem.collective;
-    if (collective == Collective::reduce_scatter || collective == Collective::barrier) return;
+    if (!equal_on_all_ranks(check.candidate.problem.collective)) return;
     SharedArea& area = check.meeting.area();
     const std::uint64_t digest = content_digest(own_output(check.candidate));
     area.lines(check.meeting.rank()).digest.value.store(digest, std::memory_order_release);

@@ -27,7 +27,7 @@ struct Setup {
     char node_map[512] = {};  // logical nodes
 };
 
-enum class CommandKind : std::uint32_t { load = 1, check, sample, ping, quit };
+enum class CommandKind : std::uint32_t { load = 1, check, sample, ping, copy, quit };
 struct Command {
     std::uint32_t magic = record_magic;
     CommandKind kind = CommandKind::quit;
@@ -36,6 +36,10 @@ struct Command {
     std::uint64_t iterations = 0, warm_up = 0, batch = 0;
     CacheMode cache = CacheMode::hot;
     StartMode start = StartMode::synchronized;
+    Skew skew = Skew::none;
+    std::int64_t skew_ns = 0;
+    std::uint64_t seed = 0;
+    std::uint64_t bytes = 0;  // copy
 };
 
 struct Reply {

@@ -22,7 +22,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct RankLines {
     Line ready;    // 1 when the rank's communicator is up
     Line arrived;  // barrier
-    Line done;     // calls of a rooted batch this rank has finished; token of a ping
+    Line done;     // calls of a batch this rank has finished; token of a ping
+    Line go;       // batches, measured empty: this rank is ready for the next round
     Line entered;  // barrier checks: rounds this rank has entered
     Line digest;   // of the output, for equality across ranks
     Line result;   // round trip of the pair (rank, rank + 1), ns
@@ -32,7 +33,7 @@ struct CommonLines {
     Line failed;    // a rank has given up: nobody waits any longer
     Line start_ns;  // agreed start of the next iteration, strictly growing
     Line batch;     // agreed by rank 0
-    Line token;     // rooted batches, measured empty: the root's go
+    Line token;     // batches, measured empty: the root's go
 };
 
 class SharedArea {

@@ -8,7 +8,7 @@
 
 namespace attune::tuner::engine {
 
-// First line the problem, then one config per line. parse_work(print_work(w)) == w. parse_work() throws Error(failure).
+// First line the problem, second its amounts, then one config per line. parse_work(print_work(w)) == w. parse_work() throws Error(failure).
 std::string print_work(const Work& work);
 Work parse_work(std::string_view text);
 
