@@ -24,7 +24,7 @@ tools::Body set_up(CLI::App& app) {
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == attune::tuner::arena_rank_word) return attune::tuner::arena_rank_main();
-    const tools::ToolInfo info = {"attune-bench", "Times collectives between ranks of this machine: median, bandwidth, exact check, default against tuned.",
+    const tools::ToolInfo info = {"attune-bench", "Times collectives between ranks: all, or names such as all_reduce and send_recv (see --list).",
                                   "attune-bench all_reduce -n 4 -b 8 -e 16M -f 8 --check\n  attune-bench --compare default,tuned --rows"};
     return tools::run_tool(info, argc, argv, set_up);
 }

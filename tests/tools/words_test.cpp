@@ -89,6 +89,7 @@ const Tool every_tool[] = {
     {"attune-lookup", {"all_reduce", "64K", "-d", "float32", "-o", "bxor"}, "bxor does not work on float32"},
     {"attune-tune", {"all_redcue"}, "all_reduce"},
     {"attune-tune", {"--buget", "10s"}, "--budget"},
+    {"attune-tune", {"all_to_all_v"}, "amounts of its own"},
     {"attune-lookup", {"all_redcue", "64K"}, "all_reduce"},
     {"attune-db", {"pubish"}, "publish"},
     {"attune-run", {"--rank", "2", "--", "true"}, "--ranks"},

@@ -55,19 +55,19 @@ std::vector<std::uint64_t> parse_numbers(const std::string& text) {
     return numbers;
 }
 
-// A transfer is four numbers.
+// A transfer is five numbers; a rank of -1 (a view) is written as 0, others one higher.
 std::vector<std::uint64_t> flat(const std::vector<collectives::Transfer>& transfers) {
     std::vector<std::uint64_t> numbers;
     for (const collectives::Transfer& t : transfers)
-        numbers.insert(numbers.end(), {t.is_send ? 1u : 0u, static_cast<std::uint64_t>(t.peer), t.count, t.offset});
+        numbers.insert(numbers.end(), {t.is_send ? 1u : 0u, static_cast<std::uint64_t>(t.peer), t.count, t.offset, static_cast<std::uint64_t>(t.rank + 1)});
     return numbers;
 }
 
 std::vector<collectives::Transfer> transfers_of(const std::vector<std::uint64_t>& numbers) {
-    if (numbers.size() % 4 != 0) refuse("transfers");
+    if (numbers.size() % 5 != 0) refuse("transfers");
     std::vector<collectives::Transfer> transfers;
-    for (std::size_t i = 0; i < numbers.size(); i += 4)
-        transfers.push_back({numbers[i] != 0, static_cast<int>(numbers[i + 1]), numbers[i + 2], numbers[i + 3]});
+    for (std::size_t i = 0; i < numbers.size(); i += 5)
+        transfers.push_back({numbers[i] != 0, static_cast<int>(numbers[i + 1]), numbers[i + 2], numbers[i + 3], static_cast<int>(numbers[i + 4]) - 1});
     return transfers;
 }
 

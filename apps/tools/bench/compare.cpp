@@ -32,11 +32,7 @@ std::uint64_t launches(const std::vector<tuner::Block>& blocks) {
 }
 
 std::string label(const Pair& pair) {
-    return std::string(name_of(pair.problem.collective)) + " " + core::format_bytes(pair.problem.bytes()) + (pair.problem.in_place ? " in place" : "");
-}
-
-bool same_team(const tuner::TeamOptions& a, const tuner::TeamOptions& b) {
-    return a.ranks == b.ranks && a.transport == b.transport && a.bind == b.bind;
+    return std::string(name_of(pair.problem.collective)) + " " + core::format_bytes(bytes_of(pair.problem)) + (pair.problem.in_place ? " in place" : "");
 }
 
 class Measurement {
@@ -94,7 +90,7 @@ private:
     void visit(Pair& pair, tuner::Arena& arena) {
         const std::int64_t start = core::now_ns();
         try {
-            arena.load({pair.problem, {pair.default_config, pair.tuned_config}});
+            arena.load({pair.problem, {pair.default_config, pair.tuned_config}, answers(context_.options, pair.problem.collective)});
             if (pair.untuned()) {
                 time_default(pair, arena);
             } else {
@@ -117,7 +113,7 @@ private:
     void add_block(Pair& pair, tuner::Arena& arena, std::size_t against, std::vector<tuner::Block>& into) {
         tuner::BlockOptions block;
         block.cache = cache_mode(context_.options);
-        block.start = start_mode(context_.options);
+        block.start = start_mode(context_.options, pair.problem.collective);
         into.push_back(tuner::paired_block(arena, 0, against, context_.machine.cuts, block));
         if (into.back().outcome == tuner::CheckOutcome::ok) return;
         if (++failures_[&pair] >= launch_attempts) pair.reason = into.back().message;
@@ -157,7 +153,7 @@ private:
 }  // namespace
 
 double floor_limit(const collectives::Problem& problem) {
-    return problem.bytes() >= large_bytes ? 0.05 : 0.10;
+    return bytes_of(problem) >= large_bytes ? 0.05 : 0.10;
 }
 
 bool settled(const Pair& pair, const Effort& effort) {

@@ -13,8 +13,19 @@ namespace {
 
 using collectives::Problem;
 
+// Rows of gather_v and its like know no size: their choice ignores it.
+Problem any_size(const Options& options, const Problem& shape) {
+    constexpr std::uint64_t example_bytes = 64 * 1024;
+    return with_traffic(options, shape, example_bytes / core::size_of(shape.dtype));
+}
+
+// Elements of a _v form come in whole shares of all ranks, so that balanced blocks are equal.
+std::uint64_t unit_count(const Problem& shape) {
+    return is_v_form(shape.collective) ? static_cast<std::uint64_t>(shape.ranks) : 1;
+}
+
 // The problem of a row at `bytes` total; rounded up to whole elements and ranks, because lower sizes may lie outside the row.
-std::optional<Problem> problem_at(const core::TableRow& row, std::uint64_t bytes) {
+std::optional<Problem> problem_at(const Options& options, const core::TableRow& row, std::uint64_t bytes) {
     Problem problem;
     problem.collective = collectives::parse_collective(row.key.collective);
     problem.ranks = row.key.ranks;
@@ -24,12 +35,13 @@ std::optional<Problem> problem_at(const core::TableRow& row, std::uint64_t bytes
     problem.in_place = row.key.in_place;
     if (row.key.root_class != "none" && row.key.root_class != "any") problem.root = std::stoi(row.key.root_class);
     if (problem.collective == collectives::Collective::barrier) return problem;
-    problem.count = 1;
-    const std::uint64_t unit = problem.bytes();
-    problem.count = (bytes + unit - 1) / unit;
-    if (problem.bytes() > row.high_bytes) problem.count = row.high_bytes / unit;
-    if (problem.bytes() < row.low_bytes) return std::nullopt;
-    return problem;
+    if (row.high_bytes == 0) return any_size(options, problem);
+    const auto at = [&](std::uint64_t count) { return with_traffic(options, problem, count); };
+    const std::uint64_t unit = at(unit_count(problem)).key_bytes();
+    Problem found = at((bytes + unit - 1) / unit * unit_count(problem));
+    if (found.key_bytes() > row.high_bytes) found = at(row.high_bytes / unit * unit_count(problem));
+    if (found.key_bytes() < row.low_bytes) return std::nullopt;
+    return found;
 }
 
 // The chooser counts rows of its table ("row 0 skipped: why"); here the row is named by its id already.
@@ -77,7 +89,7 @@ private:
 
     void add_end(const db::ReleaseRow& row, std::uint64_t bytes) {
         const core::Key& key = row.row.key;
-        const std::optional<Problem> problem = problem_at(row.row, bytes);
+        const std::optional<Problem> problem = problem_at(options_, row.row, bytes);
         if (!problem) return skip(row, "no whole number of elements lies within it");
         const collectives::ChooserFacts facts{.transport = key.transport, .node_map = key.node_map, .binding = key.binding, .topology = machine_.topology};
         const collectives::Choice standard = collectives::Chooser(facts, {}, {}).choose(*problem);
@@ -88,6 +100,7 @@ private:
         pair.problem = *problem;
         pair.team = team_options(options_, key.ranks);
         pair.team.transport = key.transport;
+        pair.team.node_map = key.node_map;
         pair.team.bind = key.binding == "bound";
         pair.default_config = standard.config;
         pair.tuned_config = choice.config;

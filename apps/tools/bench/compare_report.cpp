@@ -50,7 +50,7 @@ std::string change_text(const Pair& pair) {
 
 std::vector<std::string> cells_of(const Pair& pair, const Paint& paint) {
     const Comparison& c = pair.result;
-    std::vector<std::string> cells = {problem_text(pair.problem), core::format_bytes(pair.problem.bytes()), std::to_string(pair.problem.ranks),
+    std::vector<std::string> cells = {problem_text(pair.problem), core::format_bytes(bytes_of(pair.problem)), std::to_string(pair.problem.ranks),
                                       pair.team.transport};
     if (!pair.reason.empty()) {
         cells.insert(cells.end(), {"-", "-", "-", "-", "-", "-", "-", paint.red("failed"), pair.reason});
@@ -71,7 +71,7 @@ Json pair_json(const Pair& pair) {
     const Comparison& c = pair.result;
     const bool measured = pair.reason.empty();
     const bool compared = measured && !pair.untuned();
-    Json json = {{"key", pair.key}, {"bytes", pair.problem.bytes()}, {"count", pair.problem.count}};
+    Json json = {{"key", pair.key}, {"bytes", bytes_of(pair.problem)}, {"count", count_of(pair.problem)}};
     json["placement"] = measured ? Json(c.placement) : Json(nullptr);
     json["default_us"] = number_or_null(measured, c.default_us);
     json["tuned_us"] = number_or_null(measured, c.tuned_us);
@@ -139,7 +139,7 @@ std::string compare_csv(const Pairs& pairs) {
     std::string text = "key,bytes,placement,default_us,tuned_us,ratio,ci_low,ci_high,floor,blocks,launches,verdict,tuned_config,reason\n";
     for (const Pair& pair : pairs.pairs) {
         const Comparison& c = pair.result;
-        text += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{},{}\n", csv_field(pair.key), pair.problem.bytes(), c.placement,
+        text += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{},{}\n", csv_field(pair.key), bytes_of(pair.problem), c.placement,
                             c.default_us, c.tuned_us, c.ratio, c.low, c.high, c.floor, c.blocks, c.launches, name_of(c.verdict),
                             csv_field(pair.tuned_config.text()), csv_field(pair.reason));
     }

@@ -42,6 +42,7 @@ std::vector<std::string> constraints_of(const Constraints& limits) {
     if (limits.even_ranks) words.emplace_back("even ranks");
     if (!limits.in_place) words.emplace_back("out of place");
     if (limits.needs_buffered_sends) words.emplace_back("needs buffered sends");
+    if (limits.uses_nodes) words.emplace_back("follows the node map");
     return words;
 }
 
@@ -82,11 +83,9 @@ Json list_json(const Options& options) {
     for (const Algorithm* algorithm : algorithms_of(options)) {
         Json entry = {{"collective", name_of(algorithm->collective)}, {"algorithm", algorithm->name}, {"version", algorithm->version}};
         const Constraints& limits = algorithm->constraints;
-        entry["constraints"] = {{"minimum_ranks", limits.minimum_ranks},
-                                {"power_of_two_ranks", limits.power_of_two_ranks},
-                                {"even_ranks", limits.even_ranks},
-                                {"in_place", limits.in_place},
-                                {"needs_buffered_sends", limits.needs_buffered_sends}};
+        entry["constraints"] = {
+            {"minimum_ranks", limits.minimum_ranks}, {"power_of_two_ranks", limits.power_of_two_ranks},     {"even_ranks", limits.even_ranks},
+            {"in_place", limits.in_place},           {"needs_buffered_sends", limits.needs_buffered_sends}, {"uses_nodes", limits.uses_nodes}};
         entry["parameters"] = parameters_of(*algorithm);
         entry["aliases"] = collectives::aliases_of(algorithm->collective, algorithm->name);
         entry["citation"] = algorithm->citation;

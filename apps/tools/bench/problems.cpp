@@ -1,19 +1,23 @@
 #include "apps/tools/bench/problems.hpp"
 
+#include "collectives/amounts.hpp"
 #include "libcore/error.hpp"
+#include "tuner/traffic.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
-#include <iterator>
 #include <utility>
 
 namespace attune::tools::bench {
 
-namespace {
-
 using collectives::Collective;
 using collectives::Problem;
+
+bool is_v_form(Collective collective) {
+    return collectives::has_amounts(collective) && collective != Collective::send_recv && collective != Collective::batch_send_recv;
+}
+
+namespace {
 
 // The values of a list option; "all" stands for every one.
 template <class Value, class Parse>
@@ -27,7 +31,9 @@ std::vector<Value> values_of(const std::vector<std::string>& words, std::span<co
     return values;
 }
 
-std::uint64_t blocks_of(Collective collective, int ranks) {
+// Elements of the larger buffer for one element of the smaller.
+std::uint64_t blocks_per_count(Collective collective, int ranks) {
+    if (collective == Collective::batch_send_recv) return 2;
     return collectives::has_blocks(collective) ? static_cast<std::uint64_t>(ranks) : 1;
 }
 
@@ -47,28 +53,40 @@ std::vector<std::uint64_t> allowed(std::vector<std::uint64_t> counts, const Prob
                                                   std::to_string(shape.ranks) + " ranks is above 2^56 bytes; use smaller sizes");
 }
 
+// Counts as the problem has them; totals of the _v forms.
 std::vector<std::uint64_t> counts_of(const Options& options, const Problem& shape) {
-    if (shape.collective == Collective::barrier) return {0};
+    const bool total = is_v_form(shape.collective);
+    if (shape.collective == Collective::barrier || (total && options.amounts == "zero")) return {0};
     std::vector<std::uint64_t> counts;
     for (const std::string& text : options.counts)
         counts.push_back(parse_count(text));
-    if (!counts.empty()) return allowed(std::move(counts), shape);
-    const std::uint64_t unit = core::size_of(shape.dtype) * blocks_of(shape.collective, shape.ranks);
+    counts = allowed(std::move(counts), shape);
+    if (!counts.empty()) {
+        for (std::uint64_t& count : counts)
+            count *= total ? static_cast<std::uint64_t>(shape.ranks) : 1;
+        return counts;
+    }
+    const std::uint64_t unit = core::size_of(shape.dtype) * (total ? 1 : blocks_per_count(shape.collective, shape.ranks));
     for (const std::uint64_t bytes : options.sizes.sizes())
         counts.push_back(bytes / unit);
     counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
     return allowed(std::move(counts), shape);
 }
 
-// Operators that do not work on the type are left out of "all" and are errors when named.
+bool has_all(const std::vector<std::string>& words) {
+    return std::ranges::find(words, "all") != words.end();
+}
+
+// Operators that do not work on the type are left out of "all" and are errors when named. Those that do not fit the collective are rows that say why.
 std::vector<core::Op> ops_of(const Options& options, const Problem& shape) {
     if (!collectives::reduces(shape.collective)) return {core::Op::sum};
     std::vector<core::Op> ops = values_of<core::Op>(options.ops, core::all_ops(), core::parse_op);
-    const bool all = std::ranges::find(options.ops, "all") != options.ops.end() || std::ranges::find(options.dtypes, "all") != options.dtypes.end();
+    const bool all = has_all(options.ops) || has_all(options.dtypes);
     std::erase_if(ops, [&](core::Op op) {
         const std::optional<std::string> why = core::unsupported(shape.dtype, op);
         if (why && !all) throw core::Error(core::ErrorCode::usage, *why);
-        return why.has_value();
+        const bool unfit = op == core::Op::avg && !collectives::can_average(shape.collective) && (has_all(options.ops) || has_all(options.collectives));
+        return why.has_value() || unfit;
     });
     return ops;
 }
@@ -89,27 +107,42 @@ std::vector<core::DType> dtypes_of(const Options& options, Collective collective
     return dtypes;
 }
 
+tuner::AmountPattern amounts_of(const Options& options) {
+    const std::vector<std::string>& words = amount_words();
+    return static_cast<tuner::AmountPattern>(std::ranges::find(words, options.amounts) - words.begin());
+}
+
+tuner::PairPattern partners_of(const Options& options) {
+    if (options.pattern == "ring") return tuner::PairPattern::ring;
+    if (options.pattern == "bidirectional") return tuner::PairPattern::both_ways;
+    return options.pattern == "rate" || options.pattern == "pairs" ? tuner::PairPattern::halves : tuner::PairPattern::one_way;
+}
+
 // All problems that differ from `shape` in operator, root and count only.
 void add_series(const Options& options, Problem shape, std::vector<Problem>& problems) {
     for (const core::Op op : ops_of(options, shape)) {
         for (const int root : roots_of(options, shape)) {
             shape.op = op;
             shape.root = root;
-            for (const std::uint64_t count : counts_of(options, shape)) {
-                problems.push_back(shape);
-                problems.back().count = count;
-            }
+            for (const std::uint64_t count : counts_of(options, shape))
+                problems.push_back(with_traffic(options, shape, count));
         }
     }
 }
 
 }  // namespace
 
+Problem with_traffic(const Options& options, Problem shape, std::uint64_t count) {
+    if (is_v_form(shape.collective)) return tuner::with_amounts(std::move(shape), amounts_of(options), count);
+    if (shape.collective == Collective::send_recv) return tuner::with_partners(std::move(shape), partners_of(options), count);
+    if (shape.collective == Collective::batch_send_recv) return tuner::with_neighbours(std::move(shape), count);
+    shape.count = count;
+    return shape;
+}
+
 std::vector<Collective> collectives_of(const Options& options) {
     const std::vector<std::string> all = {"all"};
-    std::vector<Collective> of_a_count;
-    std::ranges::copy_if(collectives::all_collectives(), std::back_inserter(of_a_count), std::not_fn(collectives::has_amounts));
-    return values_of<Collective>(options.collectives.empty() ? all : options.collectives, of_a_count, collectives::parse_collective);
+    return values_of<Collective>(options.collectives.empty() ? all : options.collectives, collectives::all_collectives(), collectives::parse_collective);
 }
 
 std::vector<Problem> problems_of(const Options& options, int ranks) {
@@ -127,33 +160,63 @@ std::vector<Problem> problems_of(const Options& options, int ranks) {
     return problems;
 }
 
+bool has_in_place_form(Collective collective) noexcept {
+    return collective != Collective::barrier && collectives::has_in_place(collective);
+}
+
 std::vector<bool> forms_of(const Options& options, const Problem& problem) {
-    if (problem.collective == Collective::barrier || options.in_place == "no") return {false};
+    if (!has_in_place_form(problem.collective) || options.in_place == "no") return {false};
     if (options.in_place == "yes") return {true};
     return {false, true};
 }
 
-std::optional<double> algorithm_bandwidth(const Problem& problem, double us) {
-    if (problem.collective == Collective::barrier || us <= 0) return std::nullopt;
-    return static_cast<double>(problem.bytes()) / us / 1e3;
+std::string shape_of(const Options& options, Collective collective) {
+    if (is_v_form(collective)) return options.amounts;
+    return collective == Collective::send_recv ? options.pattern : std::string();
 }
 
-std::optional<double> bus_bandwidth(const Problem& problem, double us) {
-    const std::optional<double> bandwidth = algorithm_bandwidth(problem, us);
-    if (!bandwidth) return std::nullopt;
+double messages_of(const Options& options, const Problem& problem) {
+    return streams_by_pattern(options, problem.collective) ? tuner::messages_of(partners_of(options), problem.ranks) : 1;
+}
+
+std::uint64_t bytes_of(const Problem& problem) {
+    return problem.collective == Collective::batch_send_recv ? collectives::view_of(problem, 0).bytes() : problem.bytes();
+}
+
+std::uint64_t count_of(const Problem& problem) {
+    if (is_v_form(problem.collective)) return bytes_of(problem) / core::size_of(problem.dtype);
+    return problem.collective == Collective::batch_send_recv ? bytes_of(problem) / core::size_of(problem.dtype) / 2 : problem.count;
+}
+
+std::optional<double> algorithm_bandwidth(const Problem& problem, double us) {
+    if (problem.collective == Collective::barrier || us <= 0) return std::nullopt;
+    return static_cast<double>(bytes_of(problem)) / us / 1e3;
+}
+
+double bus_factor(const Problem& problem) {
     const double others = (problem.ranks - 1.0) / problem.ranks;
     switch (problem.collective) {
         case Collective::all_reduce:
-            return *bandwidth * 2 * others;
+            return 2 * others;
         case Collective::all_gather:
         case Collective::reduce_scatter:
         case Collective::gather:
         case Collective::scatter:
         case Collective::all_to_all:
-            return *bandwidth * others;
+        case Collective::all_gather_v:
+        case Collective::reduce_scatter_v:
+        case Collective::gather_v:
+        case Collective::scatter_v:
+        case Collective::all_to_all_v:
+            return others;
         default:
-            return bandwidth;
+            return 1;
     }
+}
+
+std::optional<double> bus_bandwidth(const Problem& problem, double us) {
+    const std::optional<double> bandwidth = algorithm_bandwidth(problem, us);
+    return bandwidth ? std::optional(*bandwidth * bus_factor(problem)) : bandwidth;
 }
 
 }  // namespace attune::tools::bench

@@ -17,6 +17,8 @@ std::vector<std::string> warnings_of(const Options& options, const Machine& mach
 std::string titles_text(const Options& options, collectives::Collective collective);
 std::string line_text(const Options& options, const Line& line);
 std::string footer_text(const Options& options, const Totals& totals);
+// The lines as tables for a README or an issue, one for each collective; the header and the footer as text around them.
+std::string markdown_text(const Options& options, const Machine& machine, const std::vector<Line>& lines);
 // One line for standard error: how many calls failed, and why the first did.
 std::string failure_text(const Totals& totals);
 

@@ -26,24 +26,31 @@ Json times_json(const Times& times) {
             {"p95", times.p95_us},       {"p99", times.p99_us},    {"iterations", times.iterations}};
 }
 
+Json rank_times(const Cell& cell) {
+    return cell.rank_us.empty() ? Json(nullptr) : Json(cell.rank_us);
+}
+
 void add_measured(Json& json, const Cell& cell) {
-    const std::optional<double> none;
     json["placement"] = optional_text(cell.placement);
     json["launches"] = cell.times ? 1 : 0;
     json["batch"] = cell.batch;
     json["time_us"] = cell.times ? times_json(*cell.times) : Json(nullptr);
-    json["algbw_gbps"] = json_number(cell.times ? algorithm_bandwidth(cell.problem, cell.times->median_us) : none);
-    json["busbw_gbps"] = json_number(cell.times ? bus_bandwidth(cell.problem, cell.times->median_us) : none);
+    json["rank_us"] = rank_times(cell);
+    json["limit_us"] = json_number(cell.limit_us);
+    json["algbw_gbps"] = json_number(cell.algorithm_bandwidth());
+    json["busbw_gbps"] = json_number(cell.bus_bandwidth());
+    json["messages_per_s"] = json_number(cell.message_rate());
     json["wrong"] = cell.wrong ? Json(*cell.wrong) : Json(nullptr);
     json["reason"] = optional_text(cell.reason);
 }
 
 Json cell_json(const Cell& cell) {
     const collectives::Problem& problem = cell.problem;
-    Json json = {{"collective", name_of(problem.collective)}, {"ranks", problem.ranks}, {"bytes", problem.bytes()}, {"count", problem.count},
+    Json json = {{"collective", name_of(problem.collective)}, {"ranks", problem.ranks}, {"bytes", bytes_of(problem)}, {"count", count_of(problem)},
                  {"dtype", core::name_of(problem.dtype)},     {"op", op_of(problem)}};
     json["root"] = collectives::is_rooted(problem.collective) ? Json(problem.root) : Json(nullptr);
     json["in_place"] = problem.in_place;
+    json["shape"] = optional_text(cell.shape);
     json["buffers"] = "ordinary";
     json["algorithm"] = optional_text(cell.choice.config.algorithm());
     json["config"] = optional_text(cell.choice.config.text());
@@ -52,6 +59,34 @@ Json cell_json(const Cell& cell) {
     json["match"] = name_of(cell.choice.match);
     add_measured(json, cell);
     return json;
+}
+
+std::string number(const std::optional<double>& value) {
+    return value ? fmt::format("{:.6g}", *value) : std::string();
+}
+
+std::string csv_problem(const Cell& cell) {
+    const collectives::Problem& p = cell.problem;
+    return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", name_of(p.collective), p.ranks, bytes_of(p), count_of(p), core::name_of(p.dtype), op_of(p),
+                       collectives::is_rooted(p.collective) ? std::to_string(p.root) : "", p.in_place ? "true" : "false", cell.shape,
+                       cell.choice.config.algorithm(), csv_field(cell.choice.config.text()), name_of(cell.choice.source), name_of(cell.choice.match),
+                       cell.placement);
+}
+
+std::string csv_times(const Cell& cell) {
+    if (!cell.times) return ",,,,,,,,,,,,";
+    const Times& t = *cell.times;
+    return fmt::format(",{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{},{},{}", t.median_us, t.low_us, t.high_us, t.minimum_us, t.p95_us, t.p99_us,
+                       t.iterations, cell.batch, number(cell.limit_us), number(cell.algorithm_bandwidth()), number(cell.bus_bandwidth()),
+                       number(cell.message_rate()));
+}
+
+// Times of the ranks lie in one field, separated by spaces.
+std::string csv_judgement(const Cell& cell) {
+    std::string ranks;
+    for (const double us : cell.rank_us)
+        ranks += fmt::format("{}{:.6g}", ranks.empty() ? "" : " ", us);
+    return fmt::format(",{},{},{}\n", cell.wrong ? std::to_string(*cell.wrong) : "", csv_field(cell.reason), ranks);
 }
 
 }  // namespace
@@ -67,6 +102,7 @@ Json bench_json(const Options& options, const Machine& machine, const std::vecto
     document["transport"] = options.transport;
     document["cache"] = options.cache;
     document["mode"] = options.mode;
+    document["skew"] = options.skew;
     document["database"] = optional_text(machine.loaded.origin);
     document["warnings"] = Json::array();
     for (const int count : options.ranks.values) {
@@ -90,27 +126,14 @@ std::string csv_field(const std::string& text) {
 }
 
 std::string csv_titles() {
-    return "collective,ranks,bytes,count,dtype,op,root,in_place,algorithm,config,source,match,placement,median_us,ci_low_us,ci_high_us,min_us,p95_us,p99_us,"
-           "iterations,batch,algbw_gbps,busbw_gbps,wrong,reason\n";
+    return "collective,ranks,bytes,count,dtype,op,root,in_place,shape,algorithm,config,source,match,placement,median_us,ci_low_us,ci_high_us,min_us,p95_us,"
+           "p99_us,iterations,batch,limit_us,algbw_gbps,busbw_gbps,messages_per_s,wrong,reason,rank_us\n";
 }
 
 std::string csv_text(const Line& line) {
     std::string text;
-    const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : std::string(); };
-    for (const Cell& cell : line.cells) {
-        const collectives::Problem& p = cell.problem;
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", name_of(p.collective), p.ranks, p.bytes(), p.count, core::name_of(p.dtype), op_of(p),
-                            collectives::is_rooted(p.collective) ? std::to_string(p.root) : "", p.in_place ? "true" : "false", cell.choice.config.algorithm(),
-                            csv_field(cell.choice.config.text()), name_of(cell.choice.source), name_of(cell.choice.match), cell.placement);
-        if (cell.times) {
-            const Times& t = *cell.times;
-            text += fmt::format(",{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{}", t.median_us, t.low_us, t.high_us, t.minimum_us, t.p95_us, t.p99_us,
-                                t.iterations, cell.batch, number(algorithm_bandwidth(p, t.median_us)), number(bus_bandwidth(p, t.median_us)));
-        } else {
-            text += ",,,,,,,,,,";
-        }
-        text += fmt::format(",{},{}\n", cell.wrong ? std::to_string(*cell.wrong) : "", csv_field(cell.reason));
-    }
+    for (const Cell& cell : line.cells)
+        text += csv_problem(cell) + csv_times(cell) + csv_judgement(cell);
     return text;
 }
 

@@ -27,10 +27,33 @@ std::string optional_text(const std::optional<double>& value) {
 
 std::string form_text(const Cell& cell) {
     if (!cell.times) return fmt::format("{:>8} {:>8} {:>8} {:>6}", "-", "-", "-", "-");
-    const double us = cell.times->median_us;
     const std::string wrong = cell.wrong ? std::to_string(*cell.wrong) : "N/A";
-    return fmt::format("{:>8} {:>8} {:>8} {:>6}", number_text(us), optional_text(algorithm_bandwidth(cell.problem, us)),
-                       optional_text(bus_bandwidth(cell.problem, us)), wrong);
+    return fmt::format("{:>8} {:>8} {:>8} {:>6}", number_text(cell.times->median_us), optional_text(cell.algorithm_bandwidth()),
+                       optional_text(cell.bus_bandwidth()), wrong);
+}
+
+// Both forms have the same limit: one copy of as many bytes.
+std::string limit_text(const Line& line) {
+    for (const Cell& cell : line.cells) {
+        if (cell.limit_us) return number_text(*cell.limit_us);
+    }
+    return "-";
+}
+
+std::string rank_lines(const Line& line) {
+    std::string text;
+    for (const Cell& cell : line.cells) {
+        if (cell.rank_us.empty()) continue;
+        text += fmt::format("#   {} us of ranks 0..{}:", cell.problem.in_place ? "in-place" : "out-of-place", cell.rank_us.size() - 1);
+        for (const double us : cell.rank_us)
+            text += " " + number_text(us);
+        text += "\n";
+    }
+    return text;
+}
+
+bool forms_apart(const Options& options, collectives::Collective collective) {
+    return options.in_place == "both" && has_in_place_form(collective);
 }
 
 // One text for both forms where they agree, else "out/in".
@@ -66,7 +89,9 @@ std::vector<std::string> warnings_of(const Options& options, const Machine& mach
         warnings.push_back(fmt::format("{} ranks share {} CPUs: times contain waiting for a processor; use -n {} to measure the hardware", ranks,
                                        machine.topology.allowed.cpus.size(), machine.topology.allowed.cpus.size()));
     }
-    if (start_mode(options) == tuner::StartMode::streaming) warnings.emplace_back("streaming: calls overlap, so a time is not the latency of one call");
+    if (start_mode(options, collectives::Collective::barrier) == tuner::StartMode::streaming)
+        warnings.emplace_back("streaming: calls overlap, so a time is not the latency of one call");
+    if (skew_of(options).skew != tuner::Skew::none) warnings.push_back(fmt::format("skew {}: a time counts from the last rank's arrival", options.skew));
     return warnings;
 }
 
@@ -82,28 +107,34 @@ std::string header_text(const Options& options, const Machine& machine, int rank
 }
 
 std::string titles_text(const Options& options, collectives::Collective collective) {
-    const bool both = options.in_place == "both" && collective != collectives::Collective::barrier;
-    const std::string first = options.in_place == "yes" && collective != collectives::Collective::barrier ? "in-place" : "out-of-place";
+    const bool both = forms_apart(options, collective);
+    const bool in_place = options.in_place == "yes" && has_in_place_form(collective);
     const std::string form = fmt::format("  {:>8} {:>8} {:>8} {:>6}", "time", "algbw", "busbw", "#wrong");
     const std::string units = fmt::format("  {:>8} {:>8} {:>8} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
-    std::string text = fmt::format("#\n# {}\n#{:<49}  {:^33}{}\n", name_of(collective), "", first, both ? fmt::format("  {:^33}", "in-place") : "");
-    text += fmt::format("# {:>11} {:>12} {:>8} {:>7} {:>6}{}{}  {:<20} {:<8} {}\n", "size", "count", "type", "redop", "root", form, both ? form : "",
-                        "algorithm", "source", "placement");
-    text += fmt::format("# {:>11} {:>12} {:>8} {:>7} {:>6}{}{}\n", "(B)", "(elements)", "", "", "", units, both ? units : "");
+    const std::string shape = shape_of(options, collective);
+    std::string text = fmt::format("#\n# {}{}\n", name_of(collective), shape.empty() ? "" : ", " + shape);
+    text += fmt::format("#{:<49}  {:^33}{}\n", "", in_place ? "in-place" : "out-of-place", both ? fmt::format("  {:^33}", "in-place") : "");
+    text += fmt::format("# {:>11} {:>12} {:>8} {:>7} {:>6}{}{}  {:>8}  {:<20} {:<8} {}\n", "size", "count", "type", "redop", "root", form, both ? form : "",
+                        "limit", "algorithm", "source", "placement");
+    text += fmt::format("# {:>11} {:>12} {:>8} {:>7} {:>6}{}{}  {:>8}\n", "(B)", "(elements)", "", "", "", units, both ? units : "", "(us)");
     return text;
 }
 
-std::string line_text(const Options&, const Line& line) {
+std::string line_text(const Options& options, const Line& line) {
     const Problem& problem = line.cells.front().problem;
     const std::string_view op = collectives::reduces(problem.collective) ? core::name_of(problem.op) : "none";
-    std::string text = fmt::format("  {:>11} {:>12} {:>8} {:>7} {:>6}", problem.bytes(), problem.count, core::name_of(problem.dtype), op,
+    std::string text = fmt::format("  {:>11} {:>12} {:>8} {:>7} {:>6}", bytes_of(problem), count_of(problem), core::name_of(problem.dtype), op,
                                    collectives::is_rooted(problem.collective) ? problem.root : -1);
     for (const Cell& cell : line.cells)
         text += "  " + form_text(cell);
     const std::string algorithm = shared_text(line, [](const Cell& cell) { return cell.choice.config.algorithm(); });
     const std::string source = shared_text(line, [](const Cell& cell) { return std::string(name_of(cell.choice.source)); });
     const std::string placement = shared_text(line, [](const Cell& cell) { return cell.placement; });
-    return text + fmt::format("  {:<20} {:<8} {}{}\n", algorithm, source, placement, remark_text(line));
+    const std::optional<double> rate = options.pattern == "rate" ? line.cells.front().message_rate() : std::nullopt;
+    return text +
+           fmt::format("  {:>8}  {:<20} {:<8} {}{}{}\n", limit_text(line), algorithm, source, placement,
+                       rate ? fmt::format("  # {:.4g} messages/s", *rate) : "", remark_text(line)) +
+           rank_lines(line);
 }
 
 std::string footer_text(const Options& options, const Totals& totals) {

@@ -3,6 +3,7 @@
 #include "apps/tools/bench/compare.hpp"
 #include "apps/tools/bench/compare_report.hpp"
 #include "apps/tools/bench/list.hpp"
+#include "apps/tools/bench/plot.hpp"
 #include "apps/tools/bench/report.hpp"
 #include "apps/tools/support/interrupt.hpp"
 #include "apps/tools/support/progress.hpp"
@@ -13,7 +14,10 @@
 #include "libcore/log.hpp"
 #include "tuner/arena_factory.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +41,7 @@ void print(const std::string& text) {
 class SweepPrinter {
 public:
     SweepPrinter(const Options& options, const Machine& machine) : options_(options), machine_(machine) {
+        if (!options.markdown.empty()) open_markdown();
         if (options.csv) print(csv_titles());
     }
 
@@ -47,7 +52,7 @@ public:
     }
     void add(const Line& line) {
         totals_.add(line);
-        if (options_.json) lines_.push_back(line);
+        if (options_.json || options_.plot || markdown_.is_open()) lines_.push_back(line);
         if (options_.csv) print(csv_text(line));
         if (!as_table()) return;
         print(std::exchange(header_, ""));
@@ -60,16 +65,36 @@ public:
         const int code = totals_.exit_code();
         if (options_.json) print_json(bench_json(options_, machine_, lines_));
         if (as_table()) print(footer_text(options_, totals_));
+        if (options_.plot) print_plots();
+        if (markdown_.is_open()) write_markdown();
         if (totals_.failed != 0) core::Log(options_.log, "attune-bench").error(failure_text(totals_));
         return code;
     }
 
 private:
     bool as_table() const { return !options_.json && !options_.csv; }
+
+    // Before anything is measured: a file that cannot be written should not cost a minute.
+    void open_markdown() {
+        markdown_.open(options_.markdown);
+        if (!markdown_) throw core::Error(core::ErrorCode::failure, "cannot write " + options_.markdown + ": " + std::strerror(errno));
+    }
+    void write_markdown() {
+        markdown_ << markdown_text(options_, machine_, lines_) << std::flush;
+        if (!markdown_) throw core::Error(core::ErrorCode::failure, "cannot write all of " + options_.markdown + "; the disk may be full");
+    }
+    void print_plots() const {
+        PlotOptions how;
+        how.unicode = ::isatty(STDOUT_FILENO) == 1;
+        how.paint = Paint(use_color(options_.color, STDOUT_FILENO));
+        print("\n" + plots_text(lines_, how));
+    }
+
     const Options& options_;
     const Machine& machine_;
     Totals totals_;
     std::vector<Line> lines_;
+    std::ofstream markdown_;
     std::string header_;
     std::optional<collectives::Collective> collective_;
 };

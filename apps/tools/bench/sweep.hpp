@@ -26,9 +26,20 @@ struct Cell {
     std::uint64_t batch = 1;
     std::optional<std::uint64_t> wrong;  // when checked
     std::string placement;               // empty without times
+    std::optional<double> limit_us;      // a copy of as many bytes, by every rank at once; nothing for no bytes
+    std::vector<double> rank_us;         // with --per-rank: each rank's median time inside the call
     double round_trip_ns = 0;
     std::string reason;
     bool failed = false;  // the call failed or hung, as opposed to "does not apply"
+    double messages = 1;  // of this size that move in the time, side by side: patterns of send_recv
+    std::string shape;    // amounts of the _v forms, pattern of send_recv; empty for the others
+
+    // GB/s = 1e9 bytes per second, of all messages. Nothing for a barrier or without times.
+    std::optional<double> algorithm_bandwidth() const;
+    // Of one message, times the collective's factor: what a link would have to carry (nccl-tests, PERFORMANCE.md).
+    std::optional<double> bus_bandwidth() const;
+    // Messages per second of send_recv.
+    std::optional<double> message_rate() const;
 };
 
 // One line of the table: the same problem out of place, in place or both, as asked for.
@@ -42,6 +53,8 @@ struct SweepContext {
     Teams& teams;
 };
 
+// Time of the timed iterations of one cell when their number is not given: less for each when there are many.
+double row_time_ns(std::size_t cells) noexcept;
 // Calls `done` after each line.
 void sweep(const SweepContext& context, int ranks, const std::function<void(const Line&)>& done);
 

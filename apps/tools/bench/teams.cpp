@@ -7,9 +7,12 @@
 
 namespace attune::tools::bench {
 
+bool same_team(const tuner::TeamOptions& a, const tuner::TeamOptions& b) {
+    return a.ranks == b.ranks && a.transport == b.transport && a.node_map == b.node_map && a.bind == b.bind;
+}
+
 tuner::Arena& LaunchedTeams::team(const tuner::TeamOptions& options) {
-    const bool same = arena_ && arena_->alive() && options_.ranks == options.ranks && options_.transport == options.transport && options_.bind == options.bind;
-    return same ? *arena_ : fresh(options);
+    return arena_ && arena_->alive() && same_team(options_, options) ? *arena_ : fresh(options);
 }
 
 tuner::Arena& LaunchedTeams::fresh(const tuner::TeamOptions& options) {

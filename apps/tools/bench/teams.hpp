@@ -16,6 +16,9 @@ public:
     virtual tuner::Arena& fresh(const tuner::TeamOptions& options) = 0;
 };
 
+// Whether one arena serves both.
+bool same_team(const tuner::TeamOptions& a, const tuner::TeamOptions& b);
+
 class LaunchedTeams final : public Teams {
 public:
     tuner::Arena& team(const tuner::TeamOptions& options) override;

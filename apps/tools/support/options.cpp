@@ -59,7 +59,7 @@ std::vector<std::uint64_t> SizeRange::sizes() const {
     if (min_bytes > max_bytes) {
         throw usage("the smallest size (-b " + core::compact_bytes(min_bytes) + ") is larger than the largest (-e " + core::compact_bytes(max_bytes) + ")");
     }
-    if (increment_bytes == 0 && (factor < 2 || min_bytes == 0) && min_bytes != max_bytes) {
+    if (increment_bytes == 0 && factor < 2 && min_bytes != max_bytes) {
         throw usage("sizes cannot grow from " + std::to_string(min_bytes) + " B by the factor " + std::to_string(factor) + "; use -f 2 or -i BYTES");
     }
     std::vector<std::uint64_t> sizes;
@@ -73,7 +73,9 @@ std::vector<std::uint64_t> SizeRange::sizes() const {
         if (stop) {
             break;
         }
-        bytes = increment_bytes != 0 ? bytes + increment_bytes : bytes * factor;
+        // No factor leads away from 0: the next size is the smallest one of the default.
+        const std::uint64_t scaled = bytes == 0 ? std::min(SizeRange{}.min_bytes, max_bytes) : bytes * factor;
+        bytes = increment_bytes != 0 ? bytes + increment_bytes : scaled;
     }
     return sizes;
 }
@@ -138,7 +140,7 @@ CLI::Option* add_transport_option(CLI::App& app, std::string& transport) {
     return add_word_option(app, "--transport", transport,
                            {"transport",
                             {words.begin(), words.end()},
-                            "local (threads), shm (processes), tcp, or mixed (shm inside a node, tcp between; the default for several nodes)"});
+                            "local (threads) | shm (processes) | tcp | mixed (shm and tcp)"});
 }
 
 std::span<const std::string> transport_words() {
@@ -173,7 +175,7 @@ void add_node_options(CLI::App& app, NodeOptions& nodes) {
         app.add_option_function<std::string>("--ranks-per-node", set_size, "Logical nodes of so many ranks, on this machine")->type_name("K");
     app.add_option_function<std::string>(
            "--node-map", [&nodes](const std::string& text) { nodes.map = collectives::NodeMap::parse(text).text(); },
-           "Logical nodes of 2, 2 and 1 ranks: 2,2,1; with :cyclic ranks are dealt to the nodes in turn")
+           "Logical nodes: 2,2,1, or with ranks dealt in turn 2,2,1:cyclic")
         ->type_name("MAP")
         ->excludes(size);
 }

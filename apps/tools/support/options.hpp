@@ -15,7 +15,7 @@
 
 namespace attune::tools {
 
-// The sizes of a sweep: min, then times `factor` (or plus `increment` when set) up to and including max.
+// The sizes of a sweep: min, then times `factor` (or plus `increment` when set) up to and including max. By factors 0 is followed by 8.
 struct SizeRange {
     std::uint64_t min_bytes = 8;
     std::uint64_t max_bytes = 16u << 20;

@@ -95,6 +95,13 @@ void fill_session(const TuneOptions& options, TunePlan& plan) {
     session.pause = [](std::int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); };
 }
 
+// A ladder of sizes says nothing of amounts and partners.
+collectives::Collective tunable(const std::string& name) {
+    const collectives::Collective collective = collectives::parse_collective(name);
+    if (!collectives::has_amounts(collective)) return collective;
+    throw core::Error(core::ErrorCode::usage, name + " has amounts of its own and runs on its default; attune-tune tunes the collectives with one count");
+}
+
 }  // namespace
 
 TunePlan plan_tune(const TuneOptions& options) {
@@ -108,7 +115,7 @@ TunePlan plan_tune(const TuneOptions& options) {
             std::ranges::copy_if(collectives::all_collectives(), std::back_inserter(plan.collectives), std::not_fn(collectives::has_amounts));
             break;
         }
-        plan.collectives.push_back(collectives::parse_collective(name));
+        plan.collectives.push_back(tunable(name));
     }
     plan.sizes = options.sizes.sizes();
     // A barrier has no size: alone it is one problem.

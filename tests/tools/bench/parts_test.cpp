@@ -86,6 +86,57 @@ TEST(Problems, CountsReplaceSizesAndTypesMayBeAliases) {
     EXPECT_EQ(problems[3].bytes(), 4 * 7 * 8u);
 }
 
+TEST(Problems, SizesOfVFormsAreTotalsAndCountsAreOfEachRank) {
+    Options options = sweep_of("all_gather_v", 100, 100);
+    const Problem total = problems_of(options, 4).at(0);
+    EXPECT_EQ(bytes_of(total), 100u);
+    EXPECT_EQ(count_of(total), 25u);
+    EXPECT_EQ(total.amounts->receive, (std::vector<std::uint64_t>{7, 6, 6, 6}));
+    options.counts = {"3"};
+    EXPECT_EQ(count_of(problems_of(options, 4).at(0)), 12u);
+    options.amounts = "one-hot";
+    EXPECT_EQ(problems_of(options, 4).at(0).amounts->receive, (std::vector<std::uint64_t>{0, 0, 0, 12}));
+    options.counts.clear();
+    options.amounts = "zero";
+    options.sizes = {.min_bytes = 8, .max_bytes = 1 << 20, .factor = 8, .increment_bytes = 0};
+    EXPECT_EQ(problems_of(options, 4).size(), 1u);
+}
+
+TEST(Problems, EverySizeOfEveryCollectiveIsAtMostTheOneAskedFor) {
+    for (const char* amounts : {"balanced", "one-hot", "zero"}) {
+        Options options = sweep_of("all", 0, 1 << 16, 8);
+        options.amounts = amounts;
+        for (const int ranks : {1, 2, 3, 7}) {
+            for (const Problem& problem : problems_of(options, ranks)) {
+                EXPECT_LE(bytes_of(problem), 1u << 16) << name_of(problem.collective);
+                EXPECT_TRUE(collectives::has_amounts(problem.collective) || bytes_of(problem) == problem.bytes());
+            }
+        }
+    }
+}
+
+TEST(Problems, PatternsOfMessagesSayWhoTalksAndHowMuchMoves) {
+    const auto pattern = [](const char* word, int ranks) {
+        Options options = sweep_of("send_recv", 64, 64);
+        options.pattern = word;
+        return std::pair(messages_of(options, problems_of(options, ranks).at(0)), answers(options, Collective::send_recv));
+    };
+    EXPECT_EQ(pattern("ring", 4), std::pair(1.0, false));
+    EXPECT_EQ(pattern("ping_pong", 4), std::pair(1.0, true));
+    EXPECT_EQ(pattern("stream", 4), std::pair(1.0, false));
+    EXPECT_EQ(pattern("bidirectional", 4), std::pair(2.0, false));
+    EXPECT_EQ(pattern("rate", 6), std::pair(3.0, false));
+    EXPECT_EQ(pattern("pairs", 6), std::pair(1.0, true));
+}
+
+TEST(Problems, FormsInPlaceAreOfTheCollectivesThatHaveThem) {
+    const Options options = sweep_of("all", 64, 64);
+    for (const Problem& problem : problems_of(options, 4)) {
+        const bool both = forms_of(options, problem).size() == 2;
+        EXPECT_EQ(both, problem.collective != Collective::barrier && collectives::has_in_place(problem.collective)) << name_of(problem.collective);
+    }
+}
+
 TEST(Problems, WrongWordsAndRootsAreUsageErrors) {
     Options options = sweep_of("broadcast", 8, 8);
     options.roots.root = 4;
@@ -110,6 +161,10 @@ TEST(Problems, BusBandwidthCarriesTheCollectivesFactor) {
     EXPECT_DOUBLE_EQ(bus(Collective::all_gather, 250).value(), 4.0 * 0.75);
     EXPECT_DOUBLE_EQ(bus(Collective::reduce_scatter, 250).value(), 4.0 * 0.75);
     EXPECT_DOUBLE_EQ(bus(Collective::broadcast, 1000).value(), 4.0);
+    EXPECT_DOUBLE_EQ(bus(Collective::all_to_all, 250).value(), 4.0 * 0.75);
+    EXPECT_DOUBLE_EQ(bus(Collective::gather, 250).value(), 4.0 * 0.75);
+    EXPECT_DOUBLE_EQ(bus(Collective::reduce, 1000).value(), 4.0);
+    EXPECT_DOUBLE_EQ(bus(Collective::scan, 1000).value(), 4.0);
     EXPECT_FALSE(bus(Collective::barrier, 0).has_value());
 }
 
@@ -125,6 +180,21 @@ TEST(Options, ContradictionsAreRefused) {
     refused([](Options& o) { o.compare = {"tuned", "default"}; });
     refused([](Options& o) { o.compare = {"default", "tuned"}, o.algorithm = "ring"; });
     refused([](Options& o) { o.collectives.clear(); });
+    refused([](Options& o) { o.plot = o.json = true; });
+    refused([](Options& o) { o.plot = o.csv = true; });
+    refused([](Options& o) { o.compare = {"default", "tuned"}, o.per_rank = true; });
+    refused([](Options& o) { o.list = true, o.markdown = "file.md"; });
+    refused([](Options& o) { o.skew = "ramp", o.mode = "streaming"; });
+    refused([](Options& o) { o.skew = "ramp", o.compare = {"default", "tuned"}; });
+    refused([](Options& o) { o.skew = "late"; });
+    refused([](Options& o) { o.skew = "ramp:2s"; });
+    refused([](Options& o) { o.pattern = "stream"; });
+    EXPECT_NO_THROW(validate([] {
+        Options options = sweep_of("send_recv", 8, 8);
+        options.pattern = "stream";
+        options.skew = "none";
+        return options;
+    }()));
     EXPECT_NO_THROW(validate(sweep_of("all_reduce", 8, 8)));
 }
 

@@ -39,6 +39,9 @@ TEST(SizeRangeTest, GrowsByTheFactorUpToTheLargest) {
 
 TEST(SizeRangeTest, GrowsByTheIncrementWhenThereIsOne) {
     EXPECT_EQ((SizeRange{.min_bytes = 0, .max_bytes = 20, .increment_bytes = 8}).sizes(), (std::vector<std::uint64_t>{0, 8, 16}));
+    EXPECT_EQ((SizeRange{.min_bytes = 0, .max_bytes = 64, .factor = 4}).sizes(), (std::vector<std::uint64_t>{0, 8, 32}));
+    EXPECT_EQ((SizeRange{.min_bytes = 0, .max_bytes = 4, .factor = 2}).sizes(), (std::vector<std::uint64_t>{0, 4}));
+    EXPECT_EQ((SizeRange{.min_bytes = 0, .max_bytes = 0, .factor = 2}).sizes(), (std::vector<std::uint64_t>{0}));
 }
 
 TEST(SizeRangeTest, QuickstartsLadderHasEightSizes) {
@@ -55,7 +58,6 @@ TEST(SizeRangeTest, DoesNotOverflowAtTheEnd) {
 TEST(SizeRangeTest, RefusesWhatCannotEnd) {
     EXPECT_THROW((SizeRange{.min_bytes = 9, .max_bytes = 8}).sizes(), core::Error);
     EXPECT_THROW((SizeRange{.min_bytes = 8, .max_bytes = 64, .factor = 1}).sizes(), core::Error);
-    EXPECT_THROW((SizeRange{.min_bytes = 0, .max_bytes = 64, .factor = 2}).sizes(), core::Error);
     EXPECT_THROW((SizeRange{.min_bytes = 1, .max_bytes = 1 << 20, .increment_bytes = 1}).sizes(), core::Error);
 }
 

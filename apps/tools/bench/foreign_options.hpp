@@ -1,0 +1,11 @@
+// Options that users of nccl-tests, hccl_test, OSU and IMB have in their fingers. Where ours is another one, it is named.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace attune::tools::bench {
+
+// Hidden options; each throws core::Error(usage) that names what to write instead.
+void add_foreign_options(CLI::App& app);
+
+}  // namespace attune::tools::bench
