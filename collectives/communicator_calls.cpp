@@ -1,4 +1,5 @@
 // From a problem to a started call: cached or compiled, checked, digested, timed.
+#include "collectives/amounts.hpp"
 #include "collectives/call_text.hpp"
 #include "collectives/amounts.hpp"
 #include "collectives/catalogue.hpp"
@@ -114,8 +115,9 @@ CachedCall Communicator::State::make_call(const Problem& problem, const core::Co
     const std::string identified = fmt::format("{} {} {}", facts.identity, call.text, digest_of_amounts(problem));
     call.digest = core::digest64(std::as_bytes(std::span(identified)));
     const Schedule schedule = generate(problem, config, transport->rank());
-    // With amounts a rank knows no schedule but its own.
-    const ScheduleOf schedule_of = has_amounts(problem.collective) ? ScheduleOf{} : ScheduleOf([&](Rank peer) { return generate(problem, config, peer); });
+    // With private amounts a rank knows no schedule but its own.
+    const auto peers = [&](Rank peer) { return generate(problem, config, peer); };
+    const ScheduleOf schedule_of = schedules_known_to_all(problem) ? ScheduleOf(peers) : ScheduleOf{};
     call.plan = std::make_shared<const Plan>(compile(problem, schedule, compile_options(config, transport->fragment_bytes()), schedule_of));
     set_buffer_sizes(call, problem, transport->rank());
     call.bytes = problem.bytes();

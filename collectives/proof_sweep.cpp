@@ -209,17 +209,36 @@ std::string ProofSweep::refute_both(const Algorithm& algorithm, const SweepProbl
         schedules_.push_back(generate(item.known_matrix ? problem : views_.back(), algorithm, cut, rank));
     }
     if (const std::optional<std::string> reason = verifier_.refute(problem, schedules_)) return "schedule: " + *reason;
+    for (const Protocol protocol : protocols_for(problem.ranks)) {
+        if (std::string reason = refute_plans(item, protocol); !reason.empty()) return reason;
+    }
+    return {};
+}
+
+// Gets are part of every plan with puts, and mixed messages are gets to a proof: where plans are large, those with puts speak for them.
+std::vector<Protocol> ProofSweep::protocols_for(int ranks) const {
+    if (options_.pinned.get("protocol")) return {compile_options(options_.pinned, CompileOptions{}.fragment_bytes).protocol};
+    if (ranks <= 5) return {Protocol::staged, Protocol::cma_put, Protocol::cma_get, Protocol::mixed};
+    return {Protocol::staged, Protocol::cma_put};
+}
+
+std::string ProofSweep::refute_plans(const SweepProblem& item, Protocol protocol) {
     // Small enough that the counts of a sweep give messages on both sides of it.
     CompileOptions options;
     options.inline_bytes = options_.pinned.number("inline_bytes", 48);
+    options.protocol = protocol;
+    const auto schedule_of = [&](Rank rank) { return schedules_[static_cast<std::size_t>(rank)]; };
+    const bool known = item.known_matrix && schedules_known_to_all(item.problem);
+    const std::string what = protocol == Protocol::staged ? "plan: " : fmt::format("plan with protocol={}: ", name_of(protocol));
     plans_.clear();
     try {
         for (const Schedule& schedule : schedules_)
-            plans_.push_back(compile(item.known_matrix ? problem : views_[static_cast<std::size_t>(schedule.rank)], schedule, options));
+            plans_.push_back(compile(item.known_matrix ? item.problem : views_[static_cast<std::size_t>(schedule.rank)], schedule, options,
+                                     known ? ScheduleOf(schedule_of) : ScheduleOf{}));
     } catch (const core::Error& error) {
-        return std::string("plan: ") + error.what();
+        return what + error.what();
     }
-    if (const std::optional<std::string> reason = verifier_.refute(problem, plans_)) return "plan: " + *reason;
+    if (const std::optional<std::string> reason = verifier_.refute(item.problem, plans_)) return what + *reason;
     return {};
 }
 

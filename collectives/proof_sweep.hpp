@@ -15,7 +15,7 @@ namespace attune::collectives {
 struct SweepOptions {
     std::vector<int> ranks;
     std::function<std::vector<int>(int ranks)> roots;  // of rooted collectives; the others have root 0
-    core::Config pinned;                               // segment_bytes, channels and inline_bytes fix what would be swept; other axes must apply
+    core::Config pinned;                               // segment_bytes, channels, protocol and inline_bytes fix what would be swept; other axes must apply
     std::function<bool()> stop;                        // asked between proofs; may be empty
 };
 
@@ -27,7 +27,7 @@ struct ProofFailure {
     int ranks = 0;
     int root = 0;
     std::string config;
-    std::string reason;  // "schedule: rank 3 step 5 ..." or "plan: rank 3 operation 2 ..."
+    std::string reason;  // "schedule: rank 3 step 5 ...", "plan: rank 3 operation 2 ..." or "plan with protocol=cma_put: ..."
 };
 
 struct SweepResult {
@@ -61,6 +61,8 @@ private:
     static std::span<const core::Op> ops_for(Collective collective);
     void prove(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut, SweepResult& result);
     std::string refute_both(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut);
+    std::vector<Protocol> protocols_for(int ranks) const;
+    std::string refute_plans(const SweepProblem& problem, Protocol protocol);
 
     SweepOptions options_;
     Verifier verifier_;

@@ -20,6 +20,12 @@ using core::Config;
 
 // Messages below this many bytes stay in a core's own cache; how they were stored makes no difference.
 constexpr std::uint64_t streaming_minimum = 64 * 1024;
+// A copy between buffers costs two system calls and an answer: below this it never won.
+constexpr std::uint64_t direct_minimum = 8 * 1024;
+
+bool is_direct_word(std::string_view protocol) {
+    return protocol == "cma_get" || protocol == "cma_put" || protocol == "mixed";
+}
 
 // What a config does, comparable: the schedules of all ranks and the way of each message.
 struct Effect {
@@ -28,8 +34,9 @@ struct Effect {
     bool streaming = false;
     bool staged = false;
     std::uint64_t longest_staged = 0;
-    using Identity = std::tuple<std::size_t, std::set<std::uint64_t>, bool, bool>;
-    Identity identity() const { return {schedule, inline_lengths, staged, streaming && staged}; }
+    std::string direct;  // the protocol that goes past staging
+    using Identity = std::tuple<std::size_t, std::set<std::uint64_t>, bool, bool, std::string>;
+    Identity identity() const { return {schedule, inline_lengths, staged, streaming && staged && direct.empty(), direct}; }
 };
 
 class Effects {
@@ -49,6 +56,8 @@ public:
             }
         }
         effect.streaming = config.get("staging_stores") == "streaming";
+        const std::string_view protocol = config.get("protocol").value_or("staged");
+        if (effect.staged && is_direct_word(protocol)) effect.direct = protocol;
         return effect;
     }
 
@@ -95,6 +104,12 @@ private:
 
 using Axis = std::pair<std::string, std::vector<std::string>>;
 
+// Segments serve to overlap staging copies; what goes straight has none, so one segment and the default's cut are enough.
+bool worth_trying_direct(const Config& config, const Config& zero) {
+    const std::uint64_t segment = config.number("segment_bytes", 0);
+    return (segment == 0 || segment == zero.number("segment_bytes", 0)) && config.get("inline_bytes") == zero.get("inline_bytes");
+}
+
 // Values of each axis, the default's own value first so that a config near the default is met first.
 std::vector<Axis> axes(const Problem& problem, const Config& zero, const SpaceOptions& options) {
     std::vector<Axis> result;
@@ -112,7 +127,9 @@ std::vector<Axis> axes(const Problem& problem, const Config& zero, const SpaceOp
         segments.emplace_back(*text.get("segment_bytes"));
     }
     add("segment_bytes", segments);
-    add("protocol", {"staged", "inline"});
+    std::vector<std::string> protocols = {"staged", "inline"};
+    if (options.direct_copies && problem.bytes() >= direct_minimum) protocols.insert(protocols.end(), {"cma_get", "cma_put", "mixed"});
+    add("protocol", std::move(protocols));
     text.set("inline_bytes", std::uint64_t{2048});
     add("inline_bytes", {"0", "48", std::string(*text.get("inline_bytes"))});
     const bool stores_matter = !options.oversubscribed && problem.bytes() >= streaming_minimum;
@@ -177,6 +194,7 @@ std::vector<Config> enumerate_space(const Problem& problem, const Config& zero, 
         if (collectives::reject(problem, config)) return;
         const Effect effect = effects.of(config);
         if (effect.streaming && effect.longest_staged < streaming_minimum && !(config == zero)) return;
+        if (!effect.direct.empty() && !worth_trying_direct(config, zero)) return;
         if (seen.insert(effect.identity()).second) result.push_back(config);
     };
     consider(zero);

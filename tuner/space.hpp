@@ -14,6 +14,7 @@ namespace attune::tuner {
 struct SpaceOptions {
     core::Topology topology;      // for candidate 0
     bool oversubscribed = false;  // more ranks than CPUs: streaming stores never pay there
+    bool direct_copies = false;   // the transport can copy between the buffers of its ranks: cma_get, cma_put and mixed are tried
 };
 
 // The default with its algorithm replaced, a test option: "all_reduce:ring".

@@ -17,7 +17,8 @@ namespace {
 
 using test::MutationReport;
 
-MutationReport mutate_all(int first, int last, const std::vector<Cut>& cuts) {
+using Mutate = std::function<MutationReport(const Problem&, const Algorithm&, const Cut&)>;
+MutationReport mutate_all(int first, int last, const std::vector<Cut>& cuts, const Mutate& mutate = test::mutate) {
     MutationReport report;
     for (const Algorithm& algorithm : catalogue()) {
         for (int ranks = first; ranks <= last; ++ranks) {
@@ -31,7 +32,7 @@ MutationReport mutate_all(int first, int last, const std::vector<Cut>& cuts) {
                 if (cut.channels > 1 && ranks % 2 == 1 && can_average(algorithm.collective)) problem.op = core::Op::avg;
                 if (algorithm.constraints.uses_nodes) problem.node_map = NodeMap::blocks(ranks, ranks < 4 ? 1 : 2).text();
                 if (!algorithm.constraints.splittable && cut.channels > 1) continue;
-                report += test::mutate(problem, algorithm, cut);
+                report += mutate(problem, algorithm, cut);
             }
         }
     }
@@ -101,11 +102,30 @@ TEST(Mutations, OfSmallSchedulesAndPlansAreRefused) {
     expect_refused(mutate_all(2, 5, {Cut{0, 1}, Cut{3, 2}}));
 }
 
+// Every message goes straight: as it is got, and as it is put where it may be. A mixed message is proved like one that is got.
+MutationReport mutate_direct(int first, int last, Protocol protocol) {
+    CompileOptions options;
+    options.inline_bytes = 0;
+    options.protocol = protocol;
+    return mutate_all(first, last, {Cut{0, 1}, Cut{3, 2}},
+                      [&](const Problem& problem, const Algorithm& algorithm, const Cut& cut) { return test::mutate_plans(problem, algorithm, cut, options); });
+}
+
+TEST(Mutations, OfPlansWhoseMessagesPassNoStagingAreRefused) {
+    expect_refused(mutate_direct(2, 4, Protocol::cma_get));
+    expect_refused(mutate_direct(2, 4, Protocol::cma_put));
+    expect_refused(mutate_direct(3, 3, Protocol::mixed));
+}
+
 // One test per number of ranks, so that they can run side by side.
 class MutationRanks : public testing::TestWithParam<int> {};
 
 TEST_P(MutationRanks, OfLargerSchedulesAndPlansAreRefused) {
     expect_refused(mutate_all(GetParam(), GetParam(), {Cut{0, 1}, Cut{3, 2}}));
+}
+
+TEST_P(MutationRanks, OfLargerPlansWithPutsAreRefused) {
+    expect_refused(mutate_direct(GetParam(), GetParam(), Protocol::cma_put));
 }
 INSTANTIATE_TEST_SUITE_P(SlowRanks, MutationRanks, testing::Range(6, 10));
 

@@ -257,5 +257,98 @@ TEST(Plan, ScaleEndsAFoldOfFloats) {
     EXPECT_THROW(compiled(integers, {recv(1, {out, 0}, 4), scale}), core::Error);
 }
 
+// A plan with protocol=cma_put of rank 0; `others` are the schedules of ranks 1 and up.
+Plan put_plan(const Problem& problem, std::vector<Step> steps, const std::vector<std::vector<Step>>& others) {
+    CompileOptions options;
+    options.inline_bytes = 0;
+    options.protocol = Protocol::cma_put;
+    return compile(problem, {.rank = 0, .steps = std::move(steps)}, options,
+                   [&](Rank peer) { return Schedule{.rank = peer, .steps = others[static_cast<std::size_t>(peer) - 1]}; });
+}
+
+std::string ways_of(const Plan& plan) {
+    std::string text;
+    for (const Operation& operation : plan.operations)
+        text += std::string(operation.kind == OperationKind::send ? "send " : "fold ") + std::string(name_of(operation.protocol)) + ";";
+    return text;
+}
+
+TEST(PlanWithPuts, PutsWhatNothingTouchesBeforeAtBothEnds) {
+    const Plan plan = put_plan(all_reduce(2, 8), {send(1, {in, 0}, 8), recv(1, {out, 0}, 8)}, {{recv(0, {out, 0}, 8), send(0, {in, 0}, 8)}});
+    EXPECT_EQ(ways_of(plan), "send cma_put;fold cma_put;");
+    ASSERT_EQ(plan.remotes.size(), 1U);
+    EXPECT_EQ(plan.remotes[0].memory, Memory::output);
+    EXPECT_EQ(plan.remotes[0].offset, 0U);
+    EXPECT_EQ(plan.posts, (std::vector<Post>{{1, 0}}));
+    EXPECT_TRUE(plan.direct);
+}
+
+TEST(PlanWithPuts, ResolvesThePlaceOfThePeersBuffers) {
+    Problem gather = all_reduce(2, 8, true);
+    gather.collective = Collective::all_gather;
+    const Plan plan = put_plan(gather, {send(1, {in, 2}, 3)}, {{recv(0, {out, 2}, 3)}});
+    ASSERT_EQ(plan.remotes.size(), 1U);
+    EXPECT_EQ(plan.remotes[0].offset, 2 * sizeof(float));
+    const Plan scatter = put_plan(
+        [] {
+            Problem problem = all_reduce(2, 8, true);
+            problem.collective = Collective::reduce_scatter;
+            return problem;
+        }(),
+        {send(1, {in, 0}, 3)}, {{recv(0, {out, 2}, 3)}});
+    ASSERT_EQ(scatter.remotes.size(), 1U);
+    EXPECT_EQ(scatter.remotes[0].memory, Memory::input);
+    EXPECT_EQ(scatter.remotes[0].offset, (8 + 2) * sizeof(float));  // rank 1's block of the one buffer
+}
+
+TEST(PlanWithPuts, GetsWhatAnEarlierStepTouches) {
+    const Problem problem = all_reduce(3, 8);
+    const auto ways = [&](std::vector<Step> receiver) { return ways_of(put_plan(problem, std::move(receiver), {{}, {}})); };
+    EXPECT_EQ(ways({local(StepKind::copy, {in, 0}, {out, 0}, 4), recv(1, {out, 0}, 8)}), "fold staged;fold cma_get;");  // written
+    EXPECT_EQ(ways({local(StepKind::copy, {in, 0}, {out, 0}, 4), recv(1, {out, 4}, 4)}), "fold staged;fold cma_put;");  // beside it
+    EXPECT_EQ(ways({recv(1, {out, 0}, 8), recv(2, {out, 4}, 4)}), "fold cma_put;fold cma_get;");
+    EXPECT_EQ(ways({recv(1, {out, 0}, 4), local(StepKind::copy, {out, 0}, {out, 4}, 4), recv(2, {out, 0}, 4)}), "fold cma_put;fold staged;fold cma_get;");
+}
+
+TEST(PlanWithPuts, OneSendOfTheSliceToTheSamePeerLeavesItFree) {
+    const Problem problem = all_reduce(3, 8, true);
+    const std::vector<std::vector<Step>> silent = {{}, {}};
+    EXPECT_EQ(ways_of(put_plan(problem, {send(1, {out, 0}, 4), recv(1, {out, 0}, 4)}, silent)), "send cma_get;fold cma_put;");
+    EXPECT_EQ(ways_of(put_plan(problem, {send(2, {out, 0}, 4), recv(1, {out, 0}, 4)}, silent)), "send cma_get;fold cma_get;");
+    EXPECT_EQ(ways_of(put_plan(problem, {send(1, {out, 0}, 5), recv(1, {out, 0}, 4)}, silent)), "send cma_get;fold cma_get;");
+    EXPECT_EQ(ways_of(put_plan(problem, {send(1, {out, 0}, 4), send(2, {out, 0}, 4), recv(1, {out, 0}, 4)}, silent)),
+              "send cma_get;send cma_get;fold cma_get;");
+}
+
+TEST(PlanWithPuts, FoldsOfMoreThanTheMessageAreGot) {
+    const Plan plan = put_plan(all_reduce(2, 20'000), {recv(1, {out, 0}, 20'000), local(StepKind::reduce, {in, 0}, {out, 0}, 20'000)}, {{}});
+    EXPECT_EQ(ways_of(plan), "fold cma_get;");
+    EXPECT_EQ(plan.bounce_bytes, plan.piece_bytes);
+    EXPECT_EQ(plan.piece_bytes % 64, 0U);
+    EXPECT_TRUE(plan.posts.empty());
+}
+
+TEST(PlanWithPuts, WithoutTheSchedulesOfOthersNothingIsPut) {
+    CompileOptions options;
+    options.inline_bytes = 0;
+    options.protocol = Protocol::cma_put;
+    const Plan plan = compile(all_reduce(2, 8), {.rank = 0, .steps = {send(1, {in, 0}, 8), recv(1, {out, 0}, 8)}}, options);
+    EXPECT_EQ(ways_of(plan), "send cma_get;fold cma_get;");
+    EXPECT_TRUE(plan.remotes.empty());
+}
+
+TEST(Plan, MessagesThatGoStraightAreNoMulticasts) {
+    CompileOptions options;
+    options.inline_bytes = 16;
+    for (const auto& [protocol, ways] :
+         {std::pair{Protocol::cma_get, "send cma_get;send cma_get;send inline;"}, {Protocol::mixed, "send mixed;send mixed;send inline;"}}) {
+        options.protocol = protocol;
+        const std::vector<Step> steps = {send(1, {in, 0}, 8), send(2, {in, 0}, 8), send(1, {in, 0}, 4), send(2, {in, 0}, 4)};
+        const Plan plan = compile(all_reduce(3, 8), {.rank = 0, .steps = steps}, options);
+        EXPECT_EQ(ways_of(plan), ways);
+        EXPECT_EQ(plan.operations.back().peer_count, 2U);
+    }
+}
+
 }  // namespace
 }  // namespace attune::collectives

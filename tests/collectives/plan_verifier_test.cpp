@@ -113,5 +113,86 @@ TEST(PlanVerifier, RefutesHazardsThatAreNoEarlierSends) {
     EXPECT_THAT(why_plan(problem, there_and_back(), [](auto& p) { p[0].operations.back().hazard_count = 9; }), HasSubstr("hazards out of range"));
 }
 
+std::vector<Plan> direct_plans(const Problem& problem, const std::vector<Schedule>& schedules, Protocol protocol) {
+    CompileOptions options;
+    options.inline_bytes = 0;
+    options.protocol = protocol;
+    std::vector<Plan> plans;
+    for (const Schedule& schedule : schedules)
+        plans.push_back(compile(problem, schedule, options, [&](Rank rank) { return schedules[static_cast<std::size_t>(rank)]; }));
+    return plans;
+}
+
+std::string why_direct(Protocol protocol, const std::function<void(std::vector<Plan>&)>& change) {
+    const Problem problem = problem_of(Collective::all_reduce, 2, n, true);
+    std::vector<Plan> plans = direct_plans(problem, there_and_back(), protocol);
+    change(plans);
+    return refute(problem, plans).value_or("proved");
+}
+
+TEST(PlanVerifier, ProvesMessagesThatGoStraight) {
+    for (const Protocol protocol : {Protocol::cma_get, Protocol::cma_put, Protocol::mixed})
+        EXPECT_EQ(why_direct(protocol, [](auto&) {}), "proved") << name_of(protocol);
+}
+
+TEST(PlanVerifier, RefutesEndsThatDisagreeOnTheWayOfAMessage) {
+    EXPECT_THAT(why_direct(Protocol::cma_get, [](auto& p) { p[0].operations[0].protocol = Protocol::mixed; }), HasSubstr("another protocol"));
+    EXPECT_THAT(why_direct(Protocol::cma_put, [](auto& p) { p[0].operations[0].protocol = Protocol::cma_get; }), HasSubstr("go different ways"));
+    EXPECT_THAT(why_direct(Protocol::mixed, [](auto& p) { p[1].options.protocol = Protocol::cma_get; }), HasSubstr("another protocol than rank 0"));
+    EXPECT_THAT(why_direct(Protocol::cma_get, [](auto& p) { p[0].direct = false; }), HasSubstr("denies it"));
+    EXPECT_THAT(why_direct(Protocol::cma_get, [](auto& p) { p[1].bounce_bytes = 0; }), HasSubstr("no room for the pieces"));
+    EXPECT_THAT(why_direct(Protocol::cma_get,
+                           [](auto& p) {
+                               p[0].peers.push_back(1);
+                               p[0].operations[2].first_peer = 2;
+                               p[0].operations[2].peer_count = 2;
+                           }),
+                HasSubstr("several peers"));
+}
+
+TEST(PlanVerifier, RefutesPutsThatMiss) {
+    EXPECT_THAT(why_direct(Protocol::cma_put, [](auto& p) { p[0].remotes[0].offset += 4; }), HasSubstr("lands elsewhere"));
+    EXPECT_THAT(why_direct(Protocol::cma_put, [](auto& p) { p[0].remotes[0].memory = Memory::output; }), HasSubstr("lands elsewhere"));
+    EXPECT_THAT(why_direct(Protocol::cma_put, [](auto& p) { p[0].remotes.clear(); }), HasSubstr("put nowhere"));
+    EXPECT_THAT(why_direct(Protocol::cma_put, [](auto& p) { p[1].posts.clear(); }), HasSubstr("knows no buffer"));
+}
+
+TEST(PlanVerifier, RefutesAPutIntoWhatIsStillInUse) {
+    // The last fold of rank 0 takes a message into a slice that three sends read before: got, not put.
+    const auto put_it = [](std::vector<Plan>& plans) {
+        plans[0].operations.back().protocol = plans[1].operations.back().protocol = Protocol::cma_put;
+        plans[0].posts.push_back({1, 0});
+        plans[1].remotes.back() = {Memory::output, 0};
+    };
+    EXPECT_THAT(why_direct(Protocol::cma_put, put_it), HasSubstr("touches its slice before"));
+}
+
+// A send that is over when acknowledged may still be read when a later short one is over.
+TEST(PlanVerifier, RefutesAWaitForALaterShortSendInsteadOfOneThatIsGot) {
+    const Problem problem = problem_of(Collective::all_reduce, 2, n, true);
+    const std::vector<Schedule> schedules = schedules_of(2, [](std::vector<Builder>& rank) {
+        const Slice scratch = rank[1].scratch(n);
+        rank[0].send(1, output.part(0, 3));
+        rank[1].recv(0, scratch.part(0, 3));
+        rank[0].send(1, output.part(3, 1));
+        rank[1].recv(0, scratch.part(3, 1));
+        const std::array terms = {Term::local(scratch), Term::local(output)};
+        rank[1].fold(terms, output);
+        rank[1].send(0, output);
+        const std::array message = {Term::message(1)};
+        rank[0].fold(message, output);
+    });
+    CompileOptions options;
+    options.inline_bytes = sizeof(float);
+    options.protocol = Protocol::cma_get;
+    std::vector<Plan> plans = {compile(problem, schedules[0], options), compile(problem, schedules[1], options)};
+    EXPECT_EQ(refute(problem, plans).value_or("proved"), "proved");
+    Operation& fold = plans[0].operations.back();
+    ASSERT_EQ(fold.hazard_count, 2u);
+    ++fold.first_hazard;
+    fold.hazard_count = 1;
+    EXPECT_THAT(refute(problem, plans).value_or("proved"), HasSubstr("does not list it"));
+}
+
 }  // namespace
 }  // namespace attune::collectives

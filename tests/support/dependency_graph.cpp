@@ -46,9 +46,11 @@ struct Node {
     Range range;                     // sent, or written
     std::vector<Operand> operands;   // of a fold; one message operand stands for the peer of a send
     std::vector<std::size_t> waits;  // nodes that must be over before (plans)
+    std::uint64_t way = 0;           // how its messages travel and where they land (plans)
 
     bool same_work(const Node& other) const {
-        return std::tie(is_send, scale, length, range, operands) == std::tie(other.is_send, other.scale, other.length, other.range, other.operands);
+        return std::tie(is_send, scale, length, range, operands, way) ==
+               std::tie(other.is_send, other.scale, other.length, other.range, other.operands, other.way);
     }
     bool moves_locally() const { return !is_send && !scale && operands.size() == 1 && !operands[0].message; }
 
@@ -60,7 +62,7 @@ struct Node {
         std::uint64_t number = mixed(mixed(is_send ? 3 : 4, scale ? 1 : 0), mixed(length, range.number()));
         for (const std::uint64_t operand : numbers)
             number = mixed(number, operand);
-        return number;
+        return way == 0 ? number : mixed(number, way);
     }
 
     bool shares_fifo_with(const Node& other) const {
@@ -211,6 +213,27 @@ std::vector<std::uint64_t> dependency_form(const Problem& problem, const Schedul
     return form_of(std::move(nodes), {true});
 }
 
+namespace {
+
+// 0 for what its length alone decides.
+std::uint64_t way_of(const Plan& plan, const Operation& operation) {
+    if (!is_direct(operation.protocol)) return 0;
+    const std::uint64_t way = mixed(8, static_cast<std::uint64_t>(operation.protocol));
+    if (operation.protocol != Protocol::cma_put || operation.kind != OperationKind::send || operation.first_peer >= plan.remotes.size()) return way;
+    const RemoteSlice& slice = plan.remotes[operation.first_peer];
+    return mixed(mixed(way, static_cast<std::uint64_t>(slice.memory)), slice.offset);
+}
+
+// What is known of the buffers is known on each lane once, in no order.
+void add_posts(const Plan& plan, std::vector<std::uint64_t>& form) {
+    for (const Post& post : plan.posts)
+        form.push_back(mixed(mixed(9, static_cast<std::uint64_t>(post.peer)), post.channel));
+    std::ranges::sort(form);
+    form.erase(std::unique(form.begin(), form.end()), form.end());
+}
+
+}  // namespace
+
 std::vector<std::uint64_t> dependency_form(const Plan& plan) {
     std::vector<Node> nodes;
     std::vector<std::vector<std::size_t>> nodes_of(plan.operations.size());
@@ -221,7 +244,7 @@ std::vector<std::uint64_t> dependency_form(const Plan& plan) {
         const Range range{memory(operation.memory), operation.offset, operation.offset + operation.length};
         const bool is_send = operation.kind == OperationKind::send;
         if (index < plan.channel_begin[operation.channel] || index >= plan.channel_begin[operation.channel + 1u]) return malformed(index);
-        Node node{is_send, operation.scale, operation.channel, operation.length, range, {}, {}};
+        Node node{is_send, operation.scale, operation.channel, operation.length, range, {}, {}, way_of(plan, operation)};
         for (std::uint32_t i = 0; is_send && i < operation.peer_count; ++i) {
             node.operands = {{true, plan.peers[operation.first_peer + i], {}}};
             nodes_of[index].push_back(nodes.size());
@@ -241,7 +264,9 @@ std::vector<std::uint64_t> dependency_form(const Plan& plan) {
         nodes_of[index].push_back(nodes.size());
         nodes.push_back(node);
     }
-    return form_of(std::move(nodes), {false});
+    std::vector<std::uint64_t> form = form_of(std::move(nodes), {false});
+    if (!plan.posts.empty()) add_posts(plan, form);
+    return form;
 }
 
 }  // namespace attune::test

@@ -125,8 +125,9 @@ std::string run_cases(Transport& transport, std::span<const ExecutorCase> cases,
         if (flights.size() == static_cast<std::size_t>(options.in_flight)) finish_oldest();
         Flight& flight = flights.emplace_back(Flight{&test, test.before[rank], {}});
         const auto peers = [&](Rank peer) { return test.schedules[static_cast<std::size_t>(peer)]; };
-        const ScheduleOf schedule_of = has_amounts(test.problem.collective) ? ScheduleOf{} : ScheduleOf(peers);
-        const auto plan = std::make_shared<const Plan>(compile(view_of(test.problem, transport.rank()), test.schedules[rank], options.compile, schedule_of));
+        const Problem view = view_of(test.problem, transport.rank());
+        const ScheduleOf schedule_of = schedules_known_to_all(view) ? ScheduleOf(peers) : ScheduleOf{};
+        const auto plan = std::make_shared<const Plan>(compile(view, test.schedules[rank], options.compile, schedule_of));
         const void* const input = test.problem.in_place ? flight.buffers.output.data() : flight.buffers.input.data();
         options.between();
         flight.ticket = executor.start(plan, input, flight.buffers.output.data(), std::hash<std::string>{}(test.name), test.name);

@@ -1,5 +1,6 @@
 #include "tests/support/mutations.hpp"
 
+#include "collectives/amounts.hpp"
 #include "collectives/verifier.hpp"
 #include "tests/support/dependency_graph.hpp"
 
@@ -77,6 +78,15 @@ MutationReport mutate(const Problem& problem, const Algorithm& algorithm, const 
     MutationReport report = judge(problem, name + ", schedule", std::move(schedules));
     report += judge(problem, name + ", plan", std::move(plans));
     return report;
+}
+
+MutationReport mutate_plans(const Problem& problem, const Algorithm& algorithm, const Cut& cut, const CompileOptions& options) {
+    const auto schedule_of = [&](Rank rank) { return generate(problem, algorithm, cut, rank); };
+    std::vector<Plan> plans;
+    for (Rank rank = 0; rank < problem.ranks; ++rank)
+        plans.push_back(compile(problem, schedule_of(rank), options, schedules_known_to_all(problem) ? ScheduleOf(schedule_of) : ScheduleOf{}));
+    const std::string name = std::string(name_of(problem.collective)) + " " + std::string(algorithm.name) + (problem.in_place ? " in place" : "");
+    return judge(problem, name + ", plan " + std::string(name_of(options.protocol)), std::move(plans));
 }
 
 }  // namespace attune::test

@@ -42,4 +42,8 @@ struct MutationReport {
 // Mutates each rank's schedule and plan in turn and lets the verifier judge the whole set.
 MutationReport mutate(const collectives::Problem& problem, const collectives::Algorithm& algorithm, const collectives::Cut& cut);
 
+// Mutates each rank's plan, compiled with these options (protocols that put know all schedules), and nothing else.
+MutationReport mutate_plans(const collectives::Problem& problem, const collectives::Algorithm& algorithm, const collectives::Cut& cut,
+                            const collectives::CompileOptions& options);
+
 }  // namespace attune::test

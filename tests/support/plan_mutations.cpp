@@ -18,6 +18,7 @@ struct Loose {
     Operation operation;
     std::vector<Source> sources;
     std::vector<Rank> peers;
+    std::vector<RemoteSlice> remotes;  // beside the peers, in plans that put
     std::vector<std::size_t> hazards;  // ids
 };
 
@@ -28,7 +29,11 @@ std::vector<Loose> loosen(const Plan& plan) {
         const auto sources = plan.sources.begin() + operation.first_source;
         const auto peers = plan.peers.begin() + operation.first_peer;
         const auto hazards = plan.hazards.begin() + operation.first_hazard;
-        loose.push_back({id, operation, {sources, sources + operation.source_count}, {peers, peers + operation.peer_count}, {}});
+        loose.push_back({id, operation, {sources, sources + operation.source_count}, {peers, peers + operation.peer_count}, {}, {}});
+        if (!plan.remotes.empty()) {
+            const auto remotes = plan.remotes.begin() + operation.first_peer;
+            loose.back().remotes.assign(remotes, remotes + operation.peer_count);
+        }
         loose.back().hazards.assign(hazards, hazards + operation.hazard_count);
     }
     return loose;
@@ -41,17 +46,25 @@ void append(std::vector<T>& all, const std::vector<T>& part, std::uint32_t& firs
     all.insert(all.end(), part.begin(), part.end());
 }
 
-// Hazards on operations that are gone vanish with them; lengths decide protocols as ever.
+// A length decides the protocol as ever, but a message that goes straight does so in its own way.
+Protocol protocol_of(const CompileOptions& options, const Operation& operation) {
+    if (operation.length <= options.inline_bytes) return Protocol::inline_message;
+    return is_direct(operation.protocol) ? operation.protocol : Protocol::staged;
+}
+
+// Hazards on operations that are gone vanish with them.
 Plan tighten(const Plan& frame, std::vector<Loose> loose) {
     Plan plan = frame;
     plan.operations.clear();
     plan.sources.clear();
     plan.peers.clear();
+    plan.remotes.clear();
     plan.hazards.clear();
     std::ranges::stable_sort(loose, {}, [](const Loose& item) { return item.operation.channel; });
     for (const Loose& item : loose) {
         Operation operation = item.operation;
-        operation.protocol = operation.length <= plan.options.inline_bytes ? Protocol::inline_message : Protocol::staged;
+        operation.protocol = protocol_of(plan.options, operation);
+        plan.remotes.insert(plan.remotes.end(), item.remotes.begin(), item.remotes.end());
         append(plan.sources, item.sources, operation.first_source, operation.source_count);
         append(plan.peers, item.peers, operation.first_peer, operation.peer_count);
         std::vector<std::uint32_t> hazards;
@@ -81,8 +94,13 @@ public:
             change_order(index);
             change_peers(index);
             change_sources(index);
+            change_direct(index);
             for (std::size_t i = 0; i < loose_[index].hazards.size(); ++i)
                 add(index, "hazard left out", [&](auto& all) { all[index].hazards.erase(all[index].hazards.begin() + static_cast<std::ptrdiff_t>(i)); });
+        }
+        for (std::size_t post = 0; post < plan_.posts.size(); ++post) {
+            mutants_.push_back({"post " + std::to_string(post), "post left out", plan_});
+            mutants_.back().program.posts.erase(mutants_.back().program.posts.begin() + static_cast<std::ptrdiff_t>(post));
         }
         return std::move(mutants_);
     }
@@ -139,6 +157,21 @@ private:
             if (sources.size() > 1)
                 add(index, "operand left out", [&](auto& all) { all[index].sources.erase(all[index].sources.begin() + static_cast<std::ptrdiff_t>(i)); });
         }
+    }
+
+    void change_direct(std::size_t index) {
+        const Protocol own = loose_[index].operation.protocol;
+        if (!is_direct(own)) return;
+        for (const Protocol other : {Protocol::cma_get, Protocol::cma_put, Protocol::mixed}) {
+            if (other != own) add(index, "other protocol", [&](auto& all) { all[index].operation.protocol = other; });
+        }
+        if (own != Protocol::cma_put || loose_[index].operation.kind != OperationKind::send) return;
+        for (const std::uint64_t by : {size_, std::uint64_t{0} - size_})
+            add(index, by == size_ ? "remote + 1" : "remote - 1", [&](auto& all) { all[index].remotes[0].offset += by; });
+        add(index, "lands in another memory", [&](auto& all) {
+            Memory& memory = all[index].remotes[0].memory;
+            memory = memory == Memory::scratch ? Memory::output : Memory::scratch;
+        });
     }
 
     void change_message(std::size_t index, std::size_t i) {

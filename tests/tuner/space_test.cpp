@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace attune::tuner {
@@ -42,6 +43,24 @@ TEST(Space, StartsWithTheDefaultAndHoldsOnlyWhatCanRunNothingTwice) {
                 }
             }
         }
+    }
+}
+
+TEST(Space, TriesCopiesBetweenBuffersOnlyWhereTheyWorkAndMessagesAreLong) {
+    const auto protocols = [](std::uint64_t bytes, bool direct_copies) {
+        const auto problem = problem_of(Collective::all_reduce, bytes, 2);
+        const SpaceOptions options{.topology = {}, .oversubscribed = false, .direct_copies = direct_copies};
+        std::map<std::string, int> found;
+        for (const auto& config : enumerate_space(problem, candidate_zero(problem, options, {}), options))
+            ++found[std::string(config.get("protocol").value_or(""))];
+        return found;
+    };
+    EXPECT_FALSE(protocols(1 << 20, false).contains("cma_get"));
+    EXPECT_FALSE(protocols(4096, true).contains("mixed"));
+    auto found = protocols(1 << 20, true);
+    for (const char* protocol : {"cma_get", "cma_put", "mixed"}) {
+        EXPECT_GE(found[protocol], 1) << protocol;
+        EXPECT_LE(found[protocol], 2 * static_cast<int>(collectives::algorithms_for(Collective::all_reduce).size())) << protocol;
     }
 }
 

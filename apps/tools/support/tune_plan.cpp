@@ -2,6 +2,7 @@
 
 #include "apps/tools/support/release_target.hpp"
 #include "apps/tools/support/run_tool.hpp"
+#include "collectives/transport/process_memory.hpp"
 #include "db/journal.hpp"
 #include "db/lookup.hpp"
 #include "db/release.hpp"
@@ -128,6 +129,7 @@ TunePlan plan_tune(const TuneOptions& options) {
     if (!options.candidate_zero.empty()) require_not_default({plan.release_path, plan.journal_path}, core::read_environment());
     plan.target.space.topology = plan.topology;
     plan.target.space.oversubscribed = options.ranks > static_cast<int>(plan.topology.allowed.cpus.size());
+    plan.target.space.direct_copies = options.transport == "local" || (options.transport == "shm" && collectives::direct_refusal_here().empty());
     for (const auto& text : options.candidate_zero)
         plan.target.candidate_zero.push_back(tuner::parse_candidate_zero(text));
     fill_session(options, plan);
