@@ -62,10 +62,13 @@ Communicator::State::State(CommunicatorOptions given, TeamFacts agreed, std::uni
     label = label_of(facts.number, first_ranks);
     if (!options.execution.family) options.execution.family = std::make_shared<ProgressFamily>();
     options.execution.family->reserve_numbers_below(facts.number + 1);
-    timing_ = options.trace != nullptr || options.log.level() >= core::LogLevel::info;
+    timing_ = (options.trace != nullptr && options.trace->wants_calls()) || options.log.level() >= core::LogLevel::info;
     ExecutorOptions execution = options.execution;
     execution.label = label;
     if (!execution.warn) execution.warn = [log = options.log](const std::string& message) { log.warn(message); };
+    if (options.trace != nullptr)
+        steps = options.trace->open_steps({facts.identity, static_cast<std::uint32_t>(transport->rank()), static_cast<std::uint32_t>(transport->size())});
+    execution.steps = steps.get();
     executor = std::make_unique<Executor>(*transport, std::move(execution));
 }
 

@@ -37,7 +37,7 @@ struct CommunicatorOptions {
     std::string databases;  // files this rank would use, in words ("none"); who would use others than rank 0 is warned about, by name
     core::Log log;
     std::function<void(const std::string&)> notice;  // gets what rank 0 warns about while it is made; empty = the log
-    core::TraceSink* trace = nullptr;                // gets an event per call; must outlive the communicator
+    core::TraceSink* trace = nullptr;                // gets an event per call, or the steps of calls; must outlive the communicator
     bool check_calls = false;                        // ATTUNE_CHECK=1: compare the calls of all ranks before each
     std::optional<core::CpuSet> launch_cpus;         // the launcher's set before binding, for identity
     std::optional<core::Topology> topology;          // of this machine; discovered by rank 0 when absent

@@ -73,6 +73,7 @@ struct Communicator::State {
     CommunicatorOptions options;
     TeamFacts facts;
     std::unique_ptr<Transport> transport;
+    std::unique_ptr<core::StepTrace> steps;  // null when nobody wants them
     std::unique_ptr<Executor> executor;
     std::shared_ptr<const Chooser> chooser;
     std::string origin;

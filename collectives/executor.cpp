@@ -27,12 +27,13 @@ struct Executor::State {
     std::optional<core::Error> failure;
     Executor& self;
     std::shared_ptr<ProgressCircle> circle;  // of the thread that uses this executor
+    core::StepRecord wait;                   // begin 0 = not waiting, or nobody wants to know
 
     State(Executor& owner, Transport& team, ExecutorOptions settings) : transport(team), options(std::move(settings)), watch(transport, options), self(owner) {
         if (!options.family) options.family = std::make_shared<ProgressFamily>();
         calls.reserve(in_flight_slots);
         for (std::uint8_t slot = 0; slot < in_flight_slots; ++slot)
-            calls.emplace_back(transport, slot);
+            calls.emplace_back(transport, slot, options.steps);
         circle = options.family->join(self);
     }
     ~State() { options.family->leave(self, circle); }
@@ -51,6 +52,8 @@ struct Executor::State {
 
     bool holds_message_of(Rank peer) noexcept;
     bool progress() noexcept;
+    void begin_wait() noexcept;
+    void end_wait() noexcept;
     // One pass over all calls in flight; when nothing moved, finds out why or rests.
     void step(bool may_rest);
     void check_plan(const Plan& plan) const;
@@ -80,15 +83,36 @@ bool Executor::State::progress() noexcept {
     return moved;
 }
 
+// For the first of those that the oldest call waits for.
+void Executor::State::begin_wait() noexcept {
+    const Call& oldest = call(completed + 1);
+    wait.kind = core::TraceKind::wait;
+    wait.call = static_cast<std::uint32_t>(oldest.record().number);
+    wait.text = oldest.text();
+    wait.peer = -1;
+    oldest.for_each_awaited([&](Rank peer) { wait.peer = wait.peer < 0 ? peer : wait.peer; });
+    wait.begin = core::ticks();
+}
+
+void Executor::State::end_wait() noexcept {
+    wait.end = core::ticks();
+    options.steps->add(wait);
+    wait.begin = 0;
+}
+
 void Executor::State::step(bool may_rest) {
     bool moved = progress();
     if (circle->has_others()) moved |= circle->progress_others(self);
-    if (moved) return watch.moved();
+    if (moved) {
+        if (wait.begin != 0) end_wait();
+        return watch.moved();
+    }
     transport.flush();  // a peer may wait for what the socket did not take at once
     for (const Call& call : calls) {
         if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch(), call.mismatch_digest());
     }
     if (completed == started) return;
+    if (options.steps != nullptr && may_rest && wait.begin == 0) begin_wait();
     if (options.progress_hook) options.progress_hook();
     watch.idle(calls, may_rest);
 }
@@ -152,7 +176,7 @@ Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void
         while (call.active())
             state.step(true);
         state.transport.publish(record);
-        call.start({std::move(plan), input, output}, record);
+        call.start({std::move(plan), input, output}, record, state.options.steps != nullptr ? state.options.steps->number_of(text) : 0);
         state.started = record.call;
         if (state.counted) ++state.numbered;
         state.step(false);

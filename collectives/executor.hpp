@@ -4,6 +4,7 @@
 #include "collectives/execution/progress_family.hpp"
 #include "collectives/plan.hpp"
 #include "collectives/transport/transport.hpp"
+#include "libcore/step_trace.hpp"
 
 #include <array>
 #include <cstdint>
@@ -25,6 +26,7 @@ struct ExecutorOptions {
     std::function<void()> progress_hook;           // called in wait loops (for MPI); may be empty
     std::string label;                             // which communicator messages are about, "communicator 2 of ranks 0,2"; empty = the only one
     std::shared_ptr<ProgressFamily> family;        // whose calls move on while this one waits; null = a family of its own
+    core::StepTrace* steps = nullptr;              // gets what happens inside calls; must outlive the executor
 };
 
 // Not thread-safe: one thread at a time, and one that takes over finds no call in flight, or waits for all of them itself. After an Error thrown by any

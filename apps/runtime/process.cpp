@@ -49,12 +49,14 @@ void warn_once(const core::Log& log, const std::string& line) {
 std::shared_ptr<core::TraceSink> open_trace(const std::optional<std::string>& path, int rank) {
     if (!path) return nullptr;
     Process& process = this_process();
-    const std::string name = fmt::format("{}.{}", *path, rank);
+    const bool folder = core::is_trace_folder(*path);
+    const std::string name = folder ? fmt::format("{}/rank-{}.steps", *path, rank) : fmt::format("{}.{}", *path, rank);
     const std::scoped_lock lock(process.mutex);
     Trace& trace = process.traces[name];
     if (std::shared_ptr<core::TraceSink> sink = trace.sink.lock()) return sink;
     const std::string suffix = trace.times == 0 ? "" : fmt::format(".{}", trace.times);
-    std::shared_ptr<core::TraceSink> sink = core::open_trace_file(name + suffix, static_cast<int>(::getpid()));
+    const int id = static_cast<int>(::getpid());
+    std::shared_ptr<core::TraceSink> sink = folder ? core::open_trace_in_folder(name + suffix, rank, id) : core::open_trace_file(name + suffix, id);
     trace.sink = sink;
     ++trace.times;
     return sink;

@@ -8,11 +8,14 @@
 
 namespace attune::collectives {
 
-Call::Call(Transport& transport, std::uint8_t slot) : transport_(transport), sends_(transport), direct_(transport.direct()) {
+Call::Call(Transport& transport, std::uint8_t slot, core::StepTrace* steps)
+    : transport_(transport), sends_(transport), direct_(transport.direct()), steps_(steps) {
     frame_.slot = slot;
 }
 
-void Call::start(CallArguments arguments, const CallRecord& record) {
+void Call::start(CallArguments arguments, const CallRecord& record, std::uint32_t text) {
+    begun_ = stamp();
+    text_ = text;
     const Plan& plan = *arguments.plan;
     if (plan_ != arguments.plan) {
         sends_.prepare(plan);
@@ -42,7 +45,7 @@ void Call::start(CallArguments arguments, const CallRecord& record) {
 
 bool Call::advance() noexcept {
     if (mismatch_ >= 0 || loss().peer >= 0) return false;
-    bool moved = !sends_.idle() && sends_.push(frame_);
+    bool moved = !sends_.idle() && push_sends();
     bool finished = true;
     for (int channel = 0; channel < frame_.plan->channels; ++channel) {
         Program& program = programs_[static_cast<std::size_t>(channel)];
@@ -52,8 +55,33 @@ bool Call::advance() noexcept {
     if (finished && sends_.idle() && transport_.flush()) {
         active_ = false;
         moved = true;
+        if (steps_ != nullptr) note(core::TraceKind::call, begun_, nullptr, frame_.plan->problem.bytes());
     }
     return moved;
+}
+
+bool Call::push_sends() noexcept {
+    const std::uint64_t begin = stamp();
+    const bool moved = sends_.push(frame_);
+    if (moved && steps_ != nullptr) note(core::TraceKind::post, begin, nullptr, 0);  // a part of sends that are noted already
+    return moved;
+}
+
+// The peer of a send to one, or of a message that is all of a fold.
+void Call::note(core::TraceKind kind, std::uint64_t begin, const Operation* operation, std::uint64_t bytes) noexcept {
+    core::StepRecord record;
+    record.begin = begin;
+    record.end = core::ticks();
+    record.bytes = bytes;
+    record.call = static_cast<std::uint32_t>(record_.number);
+    record.text = text_;
+    record.kind = kind;
+    if (operation != nullptr) {
+        record.channel = operation->channel;
+        if (operation->peer_count == 1) record.peer = frame_.plan->peers[operation->first_peer];
+        if (operation->source_count == 1) record.peer = frame_.plan->sources[operation->first_source].peer;
+    }
+    steps_->add(record);
 }
 
 std::uint32_t Call::position() const noexcept {
@@ -69,11 +97,16 @@ bool Call::run(Program& program) noexcept {
     while (program.next != program.end) {
         const Operation& operation = frame_.plan->operations[program.next];
         if (operation.kind == OperationKind::send) {
+            const std::uint64_t begin = stamp();
             sends_.send(frame_, program.next++);
+            if (steps_ != nullptr) note(core::TraceKind::post, begin, &operation, operation.length * operation.peer_count);
             moved = true;
             continue;
         }
+        const std::uint64_t begin = stamp(), before = program.offset;
         if (!fold_piece(program, operation)) return moved;
+        if (steps_ != nullptr)
+            note(operation.source_count > 1 ? core::TraceKind::reduce : core::TraceKind::transfer, begin, &operation, program.offset - before);
         moved = true;
         if (program.offset == operation.length) {
             ++program.next;

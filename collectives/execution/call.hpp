@@ -5,6 +5,7 @@
 #include "collectives/execution/send_queues.hpp"
 #include "collectives/kernels/fold.hpp"
 #include "libcore/buffers.hpp"
+#include "libcore/step_trace.hpp"
 
 #include <array>
 #include <cstdint>
@@ -23,15 +24,16 @@ struct CallArguments {
 
 class Call {
 public:
-    Call(Transport& transport, std::uint8_t slot);
+    Call(Transport& transport, std::uint8_t slot, core::StepTrace* steps);
 
-    // Allocates only for a plan larger than all before.
-    void start(CallArguments arguments, const CallRecord& record);
+    // Allocates only for a plan larger than all before. `text` is the number of its text in the trace.
+    void start(CallArguments arguments, const CallRecord& record, std::uint32_t text);
     // Runs every channel until it must wait and pushes queued sends. True when anything moved. After a mismatch nothing moves any more.
     bool advance() noexcept;
 
     bool active() const noexcept { return active_; }
     const CallRecord& record() const noexcept { return record_; }
+    std::uint32_t text() const noexcept { return text_; }
     // The peer whose message carried another call's digest, or -1.
     Rank mismatch() const noexcept { return mismatch_; }
     std::uint64_t mismatch_digest() const noexcept { return mismatch_digest_; }  // of that message
@@ -63,6 +65,10 @@ private:
     };
 
     bool run(Program& program) noexcept;
+    bool push_sends() noexcept;
+    // Now, when steps are traced.
+    std::uint64_t stamp() const noexcept { return steps_ == nullptr ? 0 : core::ticks(); }
+    void note(core::TraceKind kind, std::uint64_t begin, const Operation* operation, std::uint64_t bytes) noexcept;
     bool fold_piece(Program& program, const Operation& operation) noexcept;
     bool hazards_over(Program& program, const Operation& operation) noexcept;
     bool gather_sources(Program& program, const Operation& operation, std::uint64_t length) noexcept;
@@ -90,6 +96,9 @@ private:
     DirectAccess* direct_;
     Loss loss_;
     CallRecord record_;
+    core::StepTrace* steps_;
+    std::uint32_t text_ = 0;
+    std::uint64_t begun_ = 0;  // ticks
     Rank mismatch_ = -1;
     std::uint64_t mismatch_digest_ = 0;
     bool active_ = false;

@@ -1,0 +1,30 @@
+// The cheapest clock of this CPU, for events of a few nanoseconds; who reads them turns ticks into nanoseconds with two moments seen on both clocks.
+#pragma once
+
+#include "libcore/clock.hpp"
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace attune::core {
+
+// Counts at a constant rate (the time-stamp counter; elsewhere nanoseconds).
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return static_cast<std::uint64_t>(now_ns());
+#endif
+}
+
+// One moment on both clocks.
+struct ClockPair {
+    std::uint64_t ticks = 0;
+    std::int64_t ns = 0;
+};
+ClockPair read_clocks() noexcept;
+
+}  // namespace attune::core
