@@ -94,6 +94,8 @@ const Tool every_tool[] = {
     {"attune-db", {"pubish"}, "publish"},
     {"attune-run", {"--rank", "2", "--", "true"}, "--ranks"},
     {"attune-verify", {"all_redcue"}, "all_reduce"},
+    {"attune-profile", {"shwo"}, "show"},
+    {"attune-profile", {"show", "--perfeto", "x"}, "--perfetto"},
 };
 INSTANTIATE_TEST_SUITE_P(Words, EveryTool, testing::ValuesIn(every_tool), [](const testing::TestParamInfo<Tool>& info) {
     std::string name = info.param.name;
@@ -110,7 +112,7 @@ TEST(Dispatcher, StartsTheToolBesideItself) {
 TEST(Dispatcher, ListsTheToolsWithOneLineEach) {
     const ProcessResult result = run_tool("attune", {});
     EXPECT_EQ(result.code, 0);
-    for (const char* tool : {"bench", "tune", "lookup", "db", "run", "verify"}) {
+    for (const char* tool : {"bench", "tune", "lookup", "db", "run", "verify", "profile"}) {
         EXPECT_NE(result.out.find(std::string("  ") + tool + " "), std::string::npos) << tool;
     }
     EXPECT_EQ(result.out.find("fuse"), std::string::npos);
