@@ -106,7 +106,7 @@ void print_totals(const Totals& totals, double seconds) {
 
 // Takes the algorithm out of --set and refuses what would change nothing that is proved.
 core::Config pinned_axes(Options& options) {
-    const std::vector<std::string> axes = {"segment_bytes", "channels", "inline_bytes"};
+    const std::vector<std::string> axes = {"segment_bytes", "channels", "protocol", "inline_bytes"};
     const core::Config given = core::Config::parse(core::join(options.settings, ","));
     core::Config pinned;
     for (const auto& [name, value] : given.entries()) {
@@ -115,6 +115,7 @@ core::Config pinned_axes(Options& options) {
                 throw core::Error(core::ErrorCode::usage,
                                   fmt::format("--set {} changes nothing that is proved; it fixes algorithm, {}", name, core::join(axes, ", ")));
             pinned.set(name, std::string_view(value));
+            if (name == "protocol") core::require_word("protocol", value, std::vector<std::string>{"staged", "cma_get", "cma_put", "mixed"});
             continue;
         }
         if (!options.algorithm.empty() && options.algorithm != value)
@@ -165,7 +166,8 @@ tools::Body set_up(CLI::App& app) {
     app.add_option("--algorithm", options->algorithm, "only this algorithm");
     tools::add_rank_list_option(app, options->ranks);
     tools::add_roots_option(app, options->roots);
-    app.add_option("--set", options->settings, "fix an axis instead of sweeping it: algorithm, segment_bytes, channels, inline_bytes")->type_name("KEY=VALUE");
+    app.add_option("--set", options->settings, "fix an axis instead of sweeping it: algorithm, segment_bytes, channels, protocol, inline_bytes")
+        ->type_name("KEY=VALUE");
     tools::add_json_option(app, options->json);
     tools::add_quiet_option(app, options->quiet);
     return [options] { return run(*options); };

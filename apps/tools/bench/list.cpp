@@ -4,6 +4,7 @@
 #include "apps/tools/bench/report.hpp"
 #include "apps/tools/support/table.hpp"
 #include "collectives/catalogue.hpp"
+#include "collectives/transport/process_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,19 @@ std::vector<std::string> constraints_of(const Constraints& limits) {
     return words;
 }
 
+// Why messages cannot go straight from buffer to buffer here, or nothing.
+std::string direct_refusal(const Options& options) {
+    if (options.transport == "local") return {};
+    if (options.transport != "shm") return fmt::format("transport {} cannot copy between the buffers of two ranks", options.transport);
+    return collectives::direct_refusal_here();
+}
+
+std::vector<std::string> protocols(const std::string& refusal) {
+    std::vector<std::string> words = {"staged", "inline"};
+    if (refusal.empty()) words.insert(words.end(), {"cma_get", "cma_put", "mixed"});
+    return words;
+}
+
 std::string joined(const std::vector<std::string>& words, const char* separator) {
     return fmt::format("{}", fmt::join(words, separator));
 }
@@ -64,7 +78,9 @@ std::string list_text(const Options& options) {
                        joined(constraints_of(algorithm->constraints), ", "), joined(parameters_of(*algorithm), " "),
                        joined(collectives::aliases_of(algorithm->collective, algorithm->name), " ")});
     }
-    return table.text();
+    const std::string refusal = direct_refusal(options);
+    return table.text() + fmt::format("\nprotocol: {}{}\n", joined(protocols(refusal), ", "),
+                                      refusal.empty() ? "" : fmt::format("; cma_get, cma_put and mixed are not possible: {}", refusal));
 }
 
 std::string list_csv(const Options& options) {
@@ -79,6 +95,9 @@ std::string list_csv(const Options& options) {
 
 Json list_json(const Options& options) {
     Json document = json_document("attune.list/1");
+    const std::string refusal = direct_refusal(options);
+    document["protocols"] = protocols(refusal);
+    document["direct_refusal"] = refusal.empty() ? Json() : Json(refusal);
     document["algorithms"] = Json::array();
     for (const Algorithm* algorithm : algorithms_of(options)) {
         Json entry = {{"collective", name_of(algorithm->collective)}, {"algorithm", algorithm->name}, {"version", algorithm->version}};
