@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -90,8 +91,18 @@ int show(const Options& options) {
     return 0;
 }
 
-tools::Body set_up(CLI::App& app) {
+// The parser gives what follows "--" after a subcommand's options to the tool itself, so the program is taken off the words before.
+std::vector<std::string> take_command(int& argc, char** argv) {
+    const std::vector<std::string> words(argv, argv + argc);
+    const auto marker = words.size() > 1 && words[1] == "run" ? std::ranges::find(words, "--") : words.end();
+    if (marker == words.end()) return {};
+    argc = static_cast<int>(marker - words.begin());
+    return {marker + 1, words.end()};
+}
+
+tools::Body set_up(CLI::App& app, const std::vector<std::string>& command) {
     const auto options = std::make_shared<Options>();
+    options->record.command = command;
     app.require_subcommand(1);
     CLI::App* runner = app.add_subcommand("run", "Start a program as ranks and record their collectives");
     runner->prefix_command();
@@ -104,7 +115,7 @@ tools::Body set_up(CLI::App& app) {
     tools::add_json_option(*shower, options->json);
     return [options, runner] {
         if (!runner->parsed()) return show(*options);
-        options->record.command = tools::command_words(*runner);
+        if (options->record.command.empty()) options->record.command = tools::command_words(*runner);
         return profile::record(options->record);
     };
 }
@@ -114,5 +125,6 @@ tools::Body set_up(CLI::App& app) {
 int main(int argc, char** argv) {
     const tools::ToolInfo info = {"attune-profile", "Records the collectives of a program and shows where its time goes.",
                                   "attune-profile run -n 2 -- ./my_program; attune-profile show"};
-    return tools::run_tool(info, argc, argv, set_up);
+    const std::vector<std::string> command = take_command(argc, argv);
+    return tools::run_tool(info, argc, argv, [&](CLI::App& app) { return set_up(app, command); });
 }
