@@ -40,7 +40,6 @@ struct LauncherOption {
 constexpr LauncherOption launcher_options[] = {
     {"-n,--ranks", "--ranks", "N", "Ranks to start"},
     {"--bind-to", "--bind-to", "WORD", "core or none, as in attune-run"},
-    {"--transport", "--transport", "WORD", "As in attune-run"},
     {"--ranks-per-node", "--ranks-per-node", "K", "As in attune-run"},
     {"--node-map", "--node-map", "MAP", "As in attune-run"},
     {"--report-bindings", "--report-bindings", nullptr, "Say on stderr where each rank runs"},
