@@ -215,11 +215,13 @@ std::string ProofSweep::refute_both(const Algorithm& algorithm, const SweepProbl
     return {};
 }
 
-// Gets are part of every plan with puts, and mixed messages are gets to a proof: where plans are large, those with puts speak for them.
+// Gets are part of every plan with puts, and mixed messages are gets to a proof: plans with puts speak for them. To compile one takes the schedules of all
+// peers, so large teams are proved with staged messages alone; a schedule that may be put at 9 ranks is cut no differently at more.
 std::vector<Protocol> ProofSweep::protocols_for(int ranks) const {
     if (options_.pinned.get("protocol")) return {compile_options(options_.pinned, CompileOptions{}.fragment_bytes).protocol};
     if (ranks <= 5) return {Protocol::staged, Protocol::cma_put, Protocol::cma_get, Protocol::mixed};
-    return {Protocol::staged, Protocol::cma_put};
+    if (ranks <= 9) return {Protocol::staged, Protocol::cma_put};
+    return {Protocol::staged};
 }
 
 std::string ProofSweep::refute_plans(const SweepProblem& item, Protocol protocol) {

@@ -141,13 +141,18 @@ TEST(PlanVerifier, RefutesEndsThatDisagreeOnTheWayOfAMessage) {
     EXPECT_THAT(why_direct(Protocol::mixed, [](auto& p) { p[1].options.protocol = Protocol::cma_get; }), HasSubstr("another protocol than rank 0"));
     EXPECT_THAT(why_direct(Protocol::cma_get, [](auto& p) { p[0].direct = false; }), HasSubstr("denies it"));
     EXPECT_THAT(why_direct(Protocol::cma_get, [](auto& p) { p[1].bounce_bytes = 0; }), HasSubstr("no room for the pieces"));
-    EXPECT_THAT(why_direct(Protocol::cma_get,
-                           [](auto& p) {
-                               p[0].peers.push_back(1);
-                               p[0].operations[2].first_peer = 2;
-                               p[0].operations[2].peer_count = 2;
-                           }),
-                HasSubstr("several peers"));
+    const std::vector<Schedule> spread = schedules_of(3, [](std::vector<Builder>& rank) {
+        for (const Rank peer : {1, 2}) {
+            rank[0].send(peer, input);
+            rank[static_cast<std::size_t>(peer)].recv(0, output);
+        }
+        rank[0].copy(input, output);
+    });
+    const Problem problem = problem_of(Collective::broadcast, 3, n);
+    std::vector<Plan> plans = direct_plans(problem, spread, Protocol::cma_get);
+    EXPECT_EQ(refute(problem, plans).value_or("proved"), "proved");
+    plans[0].operations[0].peer_count = 2;
+    EXPECT_THAT(refute(problem, plans).value_or("proved"), HasSubstr("several peers"));
 }
 
 TEST(PlanVerifier, RefutesPutsThatMiss) {
