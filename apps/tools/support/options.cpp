@@ -138,9 +138,7 @@ CLI::Option* add_roots_option(CLI::App& app, RootChoice& roots) {
 CLI::Option* add_transport_option(CLI::App& app, std::string& transport) {
     const std::span<const std::string> words = transport_words();
     return add_word_option(app, "--transport", transport,
-                           {"transport",
-                            {words.begin(), words.end()},
-                            "local (threads) | shm (processes) | tcp | mixed (shm and tcp)"});
+                           {"transport", {words.begin(), words.end()}, "local (threads) | shm (processes) | tcp | mixed (shm and tcp)"});
 }
 
 std::span<const std::string> transport_words() {
