@@ -226,7 +226,8 @@ Line example_line() {
 }
 
 TEST(Report, ALineShowsBothFormsWhatRanAndWhyNot) {
-    const std::string text = line_text(Options{}, example_line());
+    const Options options;
+    const std::string text = line_text(options, example_line());
     for (const char* piece : {"4096", "1024", "float32", "sum", " -1 ", "4.10", "1.00", "ring", "default", "c1", "does not apply"}) {
         EXPECT_NE(text.find(piece), std::string::npos) << piece << " in " << text;
     }
