@@ -21,8 +21,9 @@ collectives::Problem alone(collectives::Collective collective, std::uint64_t cou
     return problem;
 }
 
-// With one rank every collective copies its input.
+// With one rank every collective copies its input, but exscan, which has nothing to give to rank 0.
 void copy_call(const collectives::Problem& problem, const void* input, void* output) {
+    if (problem.collective == collectives::Collective::exscan) return;
     if (input != output && problem.bytes() != 0) std::memcpy(output, input, problem.bytes());
 }
 
@@ -56,6 +57,13 @@ TEST(Checker, OneWrongElementIsCountedInEveryRoundAndNamed) {
     EXPECT_EQ(reply.outcome, CheckOutcome::wrong);
     EXPECT_EQ(reply.wrong, 5u);
     EXPECT_NE(std::string(reply.text).find("rank 0: output element 42 is "), std::string::npos) << reply.text;
+}
+
+TEST(Checker, ACallThatWritesWhereNothingBelongsIsSeen) {
+    const collectives::Problem problem = alone(collectives::Collective::exscan, 100);
+    const Reply reply = checked(problem, [&](const void*, void* output) { static_cast<float*>(output)[99] = 1; });
+    EXPECT_EQ(reply.wrong, 5u);
+    EXPECT_NE(std::string(reply.text).find("element 99 was written"), std::string::npos) << reply.text;
 }
 
 TEST(Checker, ACallThatDoesNothingIsWrongEverywhere) {

@@ -289,9 +289,10 @@ TEST(Report, CsvFieldsAreQuotedAndEveryRowHasEveryColumn) {
 }
 
 TEST(List, HoldsEveryAlgorithmOfTheCatalogue) {
-    const Json document = list_json(Options{});
+    const Options options;
+    const Json document = list_json(options);
     EXPECT_EQ(document["algorithms"].size(), collectives::catalogue().size());
-    const std::string text = list_text(Options{});
+    const std::string text = list_text(options);
     for (const collectives::Algorithm& algorithm : collectives::catalogue())
         EXPECT_NE(text.find(algorithm.name), std::string::npos);
 }
