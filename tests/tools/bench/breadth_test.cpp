@@ -1,4 +1,5 @@
 // What attune-bench does beyond timing plain collectives: roots, amounts, patterns, output forms, options of other benchmarks.
+#include "tests/support/approved.hpp"
 #include "tests/support/json_schema.hpp"
 #include "tests/support/run_process.hpp"
 
@@ -127,6 +128,14 @@ TEST(BenchBreadth, EveryOptionThatThePageNamesExists) {
         }
     }
     EXPECT_GT(found, 30u);
+}
+
+// Values depend on the machine, the rest of the table does not.
+TEST(Golden, TheTableOfARunIsTheApprovedOne) {
+    const ProcessResult result =
+        run_bench({"all_reduce", "reduce", "send_recv", "barrier", "-n", "1", "-b", "0", "-e", "64", "--iterations", "2", "-c", "--per-rank"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(approved("bench_run.txt", blotted(result.out.substr(result.out.find("#\n")))), "");
 }
 
 }  // namespace
