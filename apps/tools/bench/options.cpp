@@ -118,9 +118,6 @@ void add_options(CLI::App& app, Options& options) {
     add_seed_option(app, options.seed);
     add_timeout_option(app, options.timeout_ns);
     add_foreign_options(app);
-    // Two screens hold the rest: whoever reads the help knows how to get it.
-    for (const char* known : {"--help", "--version"})
-        app.get_option(known)->group("");
 }
 
 void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options) {

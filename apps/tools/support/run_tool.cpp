@@ -46,7 +46,10 @@ int complain(const std::string& name, std::string message, int code) {
 }
 
 void print_help(const CLI::App& app) {
-    const std::string text = wrap_lines(app.help(), help_columns, help_indent);
+    std::string text = wrap_lines(app.help(), help_columns, help_indent);
+    // A group of hidden options leaves an empty line of its own.
+    for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n"))
+        text.erase(at, 1);
     std::fputs(text.c_str(), stdout);
 }
 

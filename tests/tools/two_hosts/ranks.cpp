@@ -68,7 +68,9 @@ Ranks::Ranks(const JobOptions& options, const VirtualHost& first, const VirtualH
 }
 
 Ranks::~Ranks() {
-    signal(SIGKILL);
+    // With everything that they started and left behind.
+    for (const pid_t group : groups_)
+        ::kill(-group, SIGKILL);
     for (const pid_t process : processes_)
         if (process != 0) ::waitpid(process, nullptr, 0);
 }
@@ -78,9 +80,12 @@ void Ranks::start(const JobOptions& options, int rank, const VirtualHost& host, 
     const pid_t process = ::fork();
     if (process < 0) throw core::Error(core::ErrorCode::failure, fmt::format("cannot start rank {}: {}", rank, std::strerror(errno)));
     if (process > 0) {
+        ::setpgid(process, process);  // the child does so, too: whoever comes first
         processes_.push_back(process);
+        groups_.push_back(process);
         return;
     }
+    ::setpgid(0, 0);
     for (const char* name : {"ATTUNE_RANK", "ATTUNE_RANKS", "ATTUNE_LAUNCH_FD", "ATTUNE_LAUNCH_CPUS", "ATTUNE_LAUNCH_NODES"})
         ::unsetenv(name);
     set("RANK", std::to_string(rank));
@@ -108,7 +113,7 @@ bool Ranks::running() const noexcept {
 
 void Ranks::signal(int number) const noexcept {
     for (const pid_t process : processes_)
-        if (process != 0) ::kill(process, number);
+        if (process != 0) ::kill(-process, number);
 }
 
 }  // namespace attune::two_hosts

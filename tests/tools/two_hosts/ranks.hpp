@@ -50,6 +50,7 @@ private:
 
     SecretFile secret_;
     std::vector<pid_t> processes_;  // 0 = reaped
+    std::vector<pid_t> groups_;     // of all ranks, also of those that ended: each is a process group of its own
     std::optional<int> failure_;
 };
 
