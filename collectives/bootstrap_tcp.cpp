@@ -74,6 +74,16 @@ private:
         return packet;
     }
 
+    // To rank 0, which says why before it leaves: its reason is worth more than that nothing can be sent any more.
+    void tell_leader(MeetingKind kind, std::span<const std::byte> payload) {
+        try {
+            send_meeting(socket_of(0), header(kind), payload, deadline_, 0);
+        } catch (const Error&) {
+            receive(0, MeetingKind::failed, contribution_limit);
+            throw;
+        }
+    }
+
     // Rank 0: runs `act` and tells everyone when it fails.
     template <class Act>
     void lead(Act act) {
@@ -96,7 +106,7 @@ private:
         const auto size = static_cast<std::size_t>(where_.size);
         std::vector<std::byte> all = serialize(own);
         if (where_.rank != 0) {
-            send_meeting(socket_of(0), header(MeetingKind::contribute), all, deadline_, 0);
+            tell_leader(MeetingKind::contribute, all);
             return parse_contributions(receive(0, MeetingKind::everything, contribution_limit * size).payload, size);
         }
         lead([&] {
@@ -113,7 +123,7 @@ private:
     void confirm(std::vector<Contribution>& opened) {
         try {
             if (where_.rank != 0) {
-                send_meeting(socket_of(0), header(MeetingKind::opened), {}, deadline_, 0);
+                tell_leader(MeetingKind::opened, {});
                 receive(0, MeetingKind::go_on, 0);
                 return;
             }
