@@ -46,7 +46,7 @@ TEST(Buffer, MovesItsMemory) {
 }
 
 TEST(Buffer, AnImpossibleSizeIsBadAlloc) {
-    EXPECT_THROW(Buffer(std::numeric_limits<std::size_t>::max()), std::bad_alloc);
+    EXPECT_THROW(Buffer{std::numeric_limits<std::size_t>::max()}, std::bad_alloc);
 }
 
 }  // namespace
