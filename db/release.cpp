@@ -127,12 +127,13 @@ void seal(const std::string& path) {
     core::sync_descriptor(file.get(), path);
 }
 
-std::vector<std::string> replace_release(const std::string& path, ReleaseContent content) {
+std::vector<std::string> replace_release(const std::string& path, ReleaseContent content, const Merge& merge) {
     std::vector<std::string> notices;
     const FolderLock lock(core::parent_directory(path));
     require_replaceable(path);
     remove_leftovers(path);
     const Existing existing = read_existing(path);
+    if (existing.content && merge) merge(content, *existing.content);
     normalize(content);
     if (existing.content) keep_others(content, *existing.content);
     normalize(content);
@@ -151,11 +152,11 @@ std::vector<std::string> replace_release(const std::string& path, ReleaseContent
 
 }  // namespace
 
-std::vector<std::string> write_release(const std::string& given, ReleaseContent content) {
+std::vector<std::string> write_release(const std::string& given, ReleaseContent content, const Merge& merge) {
     try {
         const std::string folder = core::parent_directory(absolute_path(given));
         core::make_directories(folder);
-        return replace_release(absolute_path(given), std::move(content));
+        return replace_release(absolute_path(given), std::move(content), merge);
     } catch (const ReleaseError& error) {
         throw Error(ErrorCode::failure, std::string(error.what()) + "; the release was not written: name another file with --db");
     } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include "libcore/config_table.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,10 @@ struct ReleaseContent {
 // Builds beside `path`, checks, seals, renames over it; rows of other identities in an existing valid release at `path` are kept. The old file is kept as
 // "<path>.previous". A damaged release at `path` is kept as "<path>.damaged". Returns notices for the user, one line each. Throws Error(failure)
 // (disk full, read-only, not writable, newer release there: path and remedy) or Error(busy), and leaves the old file untouched.
-std::vector<std::string> write_release(const std::string& path, ReleaseContent content);
+// `merge` adds what of a valid release there stays beside the new content; it runs while no other writer can, so two publications never lose each
+// other's rows.
+using Merge = std::function<void(ReleaseContent& content, const ReleaseContent& existing)>;
+std::vector<std::string> write_release(const std::string& path, ReleaseContent content, const Merge& merge = {});
 
 // Opens with O_NOFOLLOW, reads whole (<= 256 MiB), verifies footer and digest, then the bytes go to sqlite3_deserialize read-only.
 // Throws Error: not_found (no such file), check_failed (truncated, digest mismatch, newer format, views or triggers in place of tables,

@@ -75,7 +75,7 @@ Environment read_environment() {
     environment.rank = launcher_number("ATTUNE_RANK", 0);
     environment.ranks = launcher_number("ATTUNE_RANKS", 1);
     environment.launch_fd = launcher_number("ATTUNE_LAUNCH_FD", 0);
-    environment.launch_cpus = variable("ATTUNE_LAUNCH_CPUS");
+    if (environment.rank) environment.launch_cpus = variable("ATTUNE_LAUNCH_CPUS");  // without our launcher it is a stray
     return environment;
 }
 
@@ -97,13 +97,15 @@ std::vector<std::string> unknown_variables() {
     return lines;
 }
 
+std::optional<std::string> user_database_path(const Environment& environment) {
+    if (absolute(environment.xdg_data_home)) return *environment.xdg_data_home + "/attune/attune.db";
+    if (absolute(environment.home)) return *environment.home + "/.local/share/attune/attune.db";
+    return std::nullopt;
+}
+
 std::vector<std::string> default_database_paths(const Environment& environment) {
     std::vector<std::string> paths;
-    if (absolute(environment.xdg_data_home)) {
-        paths.push_back(*environment.xdg_data_home + "/attune/attune.db");
-    } else if (absolute(environment.home)) {
-        paths.push_back(*environment.home + "/.local/share/attune/attune.db");
-    }
+    if (auto own = user_database_path(environment)) paths.push_back(std::move(*own));
     paths.emplace_back("/etc/attune/attune.db");
     paths.emplace_back("/usr/share/attune/attune.db");
     return paths;

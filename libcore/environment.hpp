@@ -36,6 +36,8 @@ Environment read_environment();
 // One line per unknown ATTUNE_* variable, naming the nearest known one, and per known one that this version does not support.
 std::vector<std::string> unknown_variables();
 
+// Where this user's own database lies; nothing when neither XDG_DATA_HOME nor HOME is an absolute path.
+std::optional<std::string> user_database_path(const Environment& environment);
 // $XDG_DATA_HOME/attune/attune.db (or $HOME/.local/share/...), /etc/attune/attune.db, /usr/share/attune/attune.db: the user's first.
 // A layer whose base is unknown is left out.
 std::vector<std::string> default_database_paths(const Environment& environment);

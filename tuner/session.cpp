@@ -211,14 +211,11 @@ private:
         auto content = release_content(parts_.journal, parts_.identity, result_.selection);
         content.context = options_.context;
         content.tool_version = options_.tool_version;
-        try {
-            keep_untested_rows(content, db::read_release(options_.release_path), result_.selection);
-        } catch (const core::Error& error) {
-            // A damaged or foreign file is replaced (the old one stays as .previous); a missing one is the usual first time.
-            if (error.code() != core::ErrorCode::not_found) result_.notes.push_back(std::string("earlier release not carried over: ") + error.what());
-        }
-        note_kept(content);
-        for (auto& notice : db::write_release(options_.release_path, std::move(content)))
+        const auto merge = [&](db::ReleaseContent& all, const db::ReleaseContent& existing) {
+            keep_untested_rows(all, existing, result_.selection);
+            note_kept(all);
+        };
+        for (auto& notice : db::write_release(options_.release_path, std::move(content), merge))
             result_.notes.push_back(std::move(notice));
         result_.published = true;
         log_.save_release(options_.release_path);

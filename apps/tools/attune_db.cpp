@@ -45,6 +45,16 @@ void warn(const db::Loaded& loaded) {
         std::fprintf(stderr, "attune-db: warning: %s\n", line.c_str());
 }
 
+// What a job would run into: 4 for a damaged file, 3 for a named one that is missing.
+int exit_code(const db::Loaded& loaded) {
+    core::ErrorCode code{};
+    for (const db::LayerState& state : loaded.layers) {
+        if (state.state == "damaged") return static_cast<int>(core::ErrorCode::check_failed);
+        if (state.state == "missing" && state.layer.named) code = core::ErrorCode::not_found;
+    }
+    return static_cast<int>(code);
+}
+
 int where(const Options& options) {
     const tools::DatabaseView view = view_of(options);
     options.json ? tools::print_json(tools::where_json(view)) : print(tools::where_text(view));
@@ -64,7 +74,7 @@ int list(const Options& options) {
     } else {
         print(tools::list_text(rows));
     }
-    return 0;
+    return exit_code(view.loaded);
 }
 
 // Default against tuned, as far as release and journal of this machine know.

@@ -58,12 +58,15 @@ int run(const tools::TuneOptions& options, const std::vector<std::string>& words
     tuner::CollectiveTarget target(plan.target);
     const std::size_t candidates = options.recheck ? 0 : count_candidates(plan, target);
     const tools::Paint remarks(tools::use_color(options.color, 2));
-    if (!options.quiet) fmt::print(stderr, "{}", tools::first_screen(plan, candidates, current_disturbances(plan), remarks));
+    // A closed or full standard error stops no tuning.
+    if (!options.quiet) std::fputs(tools::first_screen(plan, candidates, current_disturbances(plan), remarks).c_str(), stderr);
     const tools::InterruptGuard guard;
     const auto result = tune(plan, options, target, guard);
     if (options.json) tools::print_json(tools::tune_json(plan, result));
     if (result.interrupted) {
-        fmt::print(stderr, "attune-tune: interrupted, {} trials saved; go on with: {}{}\n", result.trials, plan.folder, tools::resume_command(words));
+        // A re-test is short and starts anew.
+        const std::string next = options.recheck ? tools::command_of(words) : tools::resume_command(words);
+        std::fputs(fmt::format("attune-tune: interrupted, {} trials saved; go on with: {}{}\n", result.trials, plan.folder, next).c_str(), stderr);
         return static_cast<int>(core::ErrorCode::interrupted);
     }
     if (!options.json) fmt::print("{}", tools::last_screen(plan, result, tools::Paint(tools::use_color(options.color, 1))));

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <limits>
 #include <filesystem>
+#include <thread>
 
 namespace attune::db {
 
@@ -155,6 +156,28 @@ TEST(Release, KeepsRowsOfOtherMachinesAndReplacesItsOwn) {
     ASSERT_EQ(read.rows.size(), 2U);
     EXPECT_EQ(table_for(read, test::machine("1")).size(), 1U);
     EXPECT_EQ(table_for(read, test::machine()).row(0).low_bytes, 16U);
+}
+
+// One of two publications read the release before the other replaced it, and its rows were gone.
+TEST(Release, TwoPublicationsAtOnceLoseNoRow) {
+    for (int round = 0; round < 10; ++round) {
+        const Folder folder;
+        const std::string path = folder.file("a.db");
+        const auto publish = [&path](const std::string& collective) {
+            ReleaseContent content = test::content();
+            content.rows = {test::row(test::machine(), 64, 128, collective)};
+            const Merge keep = [](ReleaseContent& all, const ReleaseContent& existing) {
+                all.rows.insert(all.rows.end(), existing.rows.begin(), existing.rows.end());
+            };
+            // A busy folder is an answer; then the tool is started again.
+            while (test::error_of([&] { write_release(path, content, keep); }).starts_with("75 "))
+                std::this_thread::yield();
+        };
+        std::thread other(publish, "broadcast");
+        publish("all_reduce");
+        other.join();
+        EXPECT_EQ(read_release(path).rows.size(), 2U);
+    }
 }
 
 TEST(Release, KeepsTheOldFileAsPrevious) {

@@ -207,6 +207,21 @@ TEST_F(DatabaseTools, ListShowsThisMachinesRowsOrAll) {
     EXPECT_NE(wrong.err.find("did you mean 'broadcast'"), std::string::npos) << wrong.err;
 }
 
+TEST_F(DatabaseTools, ListTellsADamagedAndAMissingFileByItsExitCode) {
+    publish();
+    EXPECT_EQ(run({"attune-db", "list"}).code, 0);
+    EXPECT_EQ(run({"attune-db", "list", "--db", folder_.path() + "/none.db"}).code, 3);
+    fs::resize_file(release_, 4000);
+    EXPECT_EQ(run({"attune-db", "list"}).code, 4);
+}
+
+TEST_F(DatabaseTools, PublishingWithoutAHomeOfTheUserWritesNothingForTheWholeMachine) {
+    const ProcessResult result = attune::test::run_process({std::string(ATTUNE_BIN_FOLDER) + "/attune-db", "publish", "--journal", journal_},
+                                                           {.environment = {{"HOME", ""}, {"XDG_DATA_HOME", "relative"}}, .folder = {}});
+    EXPECT_EQ(result.code, 1);
+    EXPECT_NE(result.err.find("no place for the database"), std::string::npos) << result.err;
+}
+
 TEST_F(DatabaseTools, ShowFindsARowByIdAndByKey) {
     publish();
     const auto listed = document(run({"attune-db", "list", "--json"}), "attune.db_list.1")["rows"][0];

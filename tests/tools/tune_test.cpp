@@ -49,6 +49,36 @@ TEST_F(AttuneTune, NoPublishWritesNoRelease) {
     EXPECT_NE(result.out.find("not published"), std::string::npos) << result.out;
 }
 
+TEST_F(AttuneTune, SaysWhatToDoNextInWordsThatWork) {
+    const auto kept = run({"broadcast", "-n", "2", "-b", "8", "-e", "8", "--budget", "2s", "--no-publish"});
+    EXPECT_NE(kept.out.find("attune-db publish --db " + release() + "\n"), std::string::npos) << kept.out;
+    EXPECT_EQ(kept.out.find("--compare"), std::string::npos) << "there is nothing to compare yet";
+    const auto local = run({"all_reduce", "-n", "2", "-b", "8", "-e", "24", "--budget", "2s", "--transport", "local", "-d", "int64", "--in-place", "yes"});
+    EXPECT_NE(local.out.find("-n 2 -d int64 --transport local --in-place --explain --db " + release()), std::string::npos) << local.out;
+    EXPECT_EQ(local.out.find("attune-run"), std::string::npos) << "its ranks are processes";
+}
+
+TEST_F(AttuneTune, CountsOnlyWhatThisRunDid) {
+    ASSERT_EQ(run({"all_reduce", "-n", "2", "-b", "8", "-e", "8", "--budget", "3s", "--candidate-zero", "all_reduce:ring"}).code, 0);
+    const auto second = run({"barrier", "-n", "2", "--budget", "1ms"});
+    EXPECT_NE(second.out.find(", 0 sizes re-tested, 0 of them proven, in 0 rows"), std::string::npos) << second.out;
+}
+
+TEST_F(AttuneTune, WithoutAHomeOfTheUserNothingIsWrittenForTheWholeMachine) {
+    const std::vector<std::string> words{std::string(ATTUNE_BIN_FOLDER) + "/attune-tune", "barrier", "-n", "2", "--budget", "1s"};
+    for (const char* home : {"relative", ""}) {
+        const auto result = attune::test::run_process(words, {.environment = {{"HOME", home}, {"XDG_DATA_HOME", ""}}, .folder = {}});
+        EXPECT_EQ(result.code, 1);
+        EXPECT_NE(result.err.find("no place for the database"), std::string::npos) << result.err;
+    }
+}
+
+TEST_F(AttuneTune, AFullStandardErrorStopsNothing) {
+    const std::string command = std::string(ATTUNE_BIN_FOLDER) + "/attune-tune barrier -n 2 --budget 1s --db " + release() + " 2>/dev/full";
+    EXPECT_EQ(attune::test::run_process({"/bin/sh", "-c", command}).code, 0);
+    EXPECT_TRUE(std::filesystem::exists(release()));
+}
+
 TEST_F(AttuneTune, TheTransportLocalIsTunedToo) {
     const auto result = run({"all_reduce", "-n", "2", "-b", "8", "-e", "8", "--budget", "2s", "--transport", "local", "--json", "--quiet"});
     ASSERT_EQ(result.code, 0) << result.err;
@@ -108,6 +138,7 @@ TEST_F(AttuneTune, WithNothingToResumeOrToRecheckSaysSo) {
     const auto resumed = run({"all_reduce", "--resume"});
     EXPECT_EQ(resumed.code, 2);
     EXPECT_NE(resumed.err.find("nothing to resume"), std::string::npos) << resumed.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/x.attune.journal")) << "a mistyped name makes no journal";
     EXPECT_EQ(run({"--recheck"}).code, 3);
 }
 

@@ -18,15 +18,6 @@ using core::ErrorCode;
 
 namespace {
 
-// Rows that the journal knows nothing about stay; a damaged release is put aside by write_release(), with a notice.
-void keep_earlier_rows(db::ReleaseContent& content, const std::string& path, const tuner::Selection& selection) {
-    try {
-        tuner::keep_untested_rows(content, db::read_release(path), selection);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::not_found && error.code() != ErrorCode::check_failed) throw;
-    }
-}
-
 Json rejected_json(const tuner::TestedPoint& point) {
     return {{"key", point.key.text()}, {"bytes", point.bytes},       {"config", point.config.text()}, {"gain", json_number(point.gain)},
             {"blocks", point.blocks},  {"launches", point.launches}, {"reason", point.reason}};
@@ -35,6 +26,8 @@ Json rejected_json(const tuner::TestedPoint& point) {
 }  // namespace
 
 Publication publish(const DatabaseView& view) {
+    const db::Layer& target = view.loaded.layers.front().layer;
+    if (!target.named && target.name != "user") (void)own_database(core::read_environment());  // says that there is none
     require_publishable({view.release, view.journal});
     const db::Identity& identity = view.machine.identity;
     const db::Journal journal = db::Journal::open_for_reading(view.journal);
@@ -48,9 +41,12 @@ Publication publish(const DatabaseView& view) {
     db::ReleaseContent content = tuner::release_content(journal, identity, out.selection);
     content.context = journal.context(identity);
     content.tool_version = version();
-    keep_earlier_rows(content, view.release, out.selection);
     out.rows = content.rows.size();
-    out.notices = db::write_release(view.release, std::move(content));
+    // Rows that the journal knows nothing about stay; a damaged release is put aside by write_release(), with a notice.
+    out.notices = db::write_release(view.release, std::move(content), [&out](db::ReleaseContent& all, const db::ReleaseContent& existing) {
+        tuner::keep_untested_rows(all, existing, out.selection);
+        out.rows = all.rows.size();
+    });
     return out;
 }
 

@@ -46,7 +46,7 @@ std::vector<NearRow> rows_nearby(const Problem& problem, core::Key key, const co
     return out;
 }
 
-std::string tune_command(const LookupQuery& query) {
+std::string tune_command(const LookupQuery& query, const LookupSources& sources) {
     const Problem& problem = query.problem;
     std::string command = fmt::format("attune-tune {} -n {}", name_of(problem.collective), problem.ranks);
     const std::string size = core::compact_bytes(query.asked_bytes);
@@ -54,6 +54,8 @@ std::string tune_command(const LookupQuery& query) {
     if (collectives::reduces(problem.collective)) command += fmt::format(" -d {} -o {}", core::name_of(problem.dtype), core::name_of(problem.op));
     if (query.transport != "shm") command += " --transport " + query.transport;
     if (problem.in_place) command += " --in-place yes";
+    // Without --db attune-tune takes the first file of ATTUNE_DB or the user's own, as the look-up does.
+    if (!sources.layers.empty() && sources.layers.front().name == "explicit") command += " --db " + sources.layers.front().path;
     return command;
 }
 
@@ -90,7 +92,7 @@ LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const Loo
     answer.query = query;
     answer.identity = machine.identity;
     answer.mode = sources.mode;
-    answer.tune_command = tune_command(query);
+    answer.tune_command = tune_command(query, sources);
     answer.loaded = db::load(sources.layers, machine.identity, {sources.mode, sources.grade, usable_on(machine.topology)});
     const collectives::ChooserFacts facts = facts_of(query, machine);
     answer.query.binding = facts.binding;

@@ -58,6 +58,11 @@ void require_replaceable(const std::string& release) {
 
 }  // namespace
 
+std::string own_database(const core::Environment& environment) {
+    if (auto path = core::user_database_path(environment)) return std::move(*path);
+    throw Error(ErrorCode::failure, "no place for the database: neither XDG_DATA_HOME nor HOME is an absolute path; name a file with --db FILE");
+}
+
 void require_publishable(const ReleaseTarget& target) {
     const std::string& release = target.release;
     if (same_file(release, target.journal)) throw refused(release, "is named as release and as journal; name two files with --db and --journal");

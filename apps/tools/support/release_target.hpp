@@ -12,6 +12,8 @@ struct ReleaseTarget {
     std::string release, journal;
 };
 
+// The user's own database; those of the site and the system are written only when named. Throws Error(failure) when the user has no absolute home.
+std::string own_database(const core::Environment& environment);
 // Throws Error(usage) when `release` is something else than a release, sound or damaged, or an empty or missing file: a folder, a link, a device, a
 // text file, a journal, the journal of this very run; Error(failure) when it cannot be written there: a newer release, a folder without permission.
 void require_publishable(const ReleaseTarget& target);

@@ -7,6 +7,7 @@
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
+#include "libcore/file.hpp"
 #include "libcore/text.hpp"
 #include "libcore/units.hpp"
 #include "tuner/ladder.hpp"
@@ -35,11 +36,7 @@ std::string release_path_of(const TuneOptions& options) {
         if (layers.empty()) throw Error(ErrorCode::usage, "ATTUNE_DB names no file; unset it, or name a release with --db");
         return layers.front().path;
     }
-    const auto paths = core::default_database_paths(environment);
-    // The first default path is the user's only when there is a home; the others belong to the system.
-    if (!environment.xdg_data_home && !environment.home)
-        throw Error(ErrorCode::failure, "no place for the database: neither HOME nor XDG_DATA_HOME is set; name a file with --db FILE");
-    return paths.front();
+    return own_database(environment);
 }
 
 void check(const TuneOptions& options) {
@@ -114,6 +111,8 @@ TunePlan plan_tune(const TuneOptions& options) {
     plan.release_path = release_path_of(options);
     plan.named = options.db.has_value();
     plan.journal_path = options.journal ? *options.journal : db::journal_path_of(plan.release_path);
+    if (options.resume && !core::file_exists(plan.journal_path))
+        throw Error(ErrorCode::usage, plan.journal_path + ": no such journal, so there is nothing to resume; start a run without --resume");
     if (!options.candidate_zero.empty()) require_not_default({plan.release_path, plan.journal_path}, core::read_environment());
     plan.target.space.topology = plan.topology;
     plan.target.space.oversubscribed = options.ranks > static_cast<int>(plan.topology.allowed.cpus.size());

@@ -1,6 +1,7 @@
 #include "apps/tools/support/tune_screens.hpp"
 
 #include "apps/tools/support/run_tool.hpp"
+#include "apps/tools/support/table.hpp"
 #include "libcore/units.hpp"
 #include "tuner/ladder.hpp"
 
@@ -79,15 +80,68 @@ std::string quoted(const std::string& word) {
     return text + "'";
 }
 
-std::string next_commands(const TunePlan& plan) {
+// What this run did; the selection speaks of everything the journal knows.
+struct RunCounts {
+    std::size_t tested = 0, proven = 0, rows = 0;
+};
+
+RunCounts counts_of(const tuner::SessionResult& result) {
+    const auto ours = [&](const tuner::TestedPoint& point) { return point.run == result.run; };
+    const auto count = [](auto many) { return static_cast<std::size_t>(many); };
+    RunCounts counts;
+    counts.proven = count(std::ranges::count_if(result.selection.proven, ours));
+    counts.tested = counts.proven + count(std::ranges::count_if(result.selection.rejected, ours));
+    counts.rows = count(std::ranges::count_if(result.selection.rows, [&](const db::ReleaseRow& row) { return row.evidence.run == result.run; }));
+    return counts;
+}
+
+// The size of a proven row of this run, else the largest one.
+std::string size_to_look_up(const TunePlan& plan, const tuner::SessionResult& result, std::string_view collective) {
+    for (const auto& row : result.selection.rows)
+        if (row.evidence.run == result.run && row.row.key.collective == collective) return core::compact_bytes(row.row.low_bytes);
+    return core::compact_bytes(plan.sizes.back());
+}
+
+std::string lookup_command(const TunePlan& plan, const tuner::SessionResult& result) {
+    const auto ladder = ladder_of(plan);
+    const auto collective = plan.collectives.front();
+    std::string text = fmt::format("attune-lookup {}", collectives::name_of(collective));
+    if (collective != collectives::Collective::barrier) text += " " + size_to_look_up(plan, result, collectives::name_of(collective));
+    text += fmt::format(" -n {}", ladder.ranks);
+    if (collectives::reduces(collective)) {
+        if (ladder.dtype != core::DType::float32) text += fmt::format(" -d {}", core::name_of(ladder.dtype));
+        if (ladder.op != core::Op::sum) text += fmt::format(" -o {}", core::name_of(ladder.op));
+    }
+    if (plan.session.team.transport != "shm") text += " --transport " + plan.session.team.transport;
+    if (ladder.in_place) text += " --in-place";
+    return text + " --explain";
+}
+
+std::string next_commands(const TunePlan& plan, const tuner::SessionResult& result) {
     const std::string db = plan.named ? " --db " + quoted(plan.release_path) : "";
     const std::string variable = plan.named ? " -x " + quoted("ATTUNE_DB=" + plan.release_path) : "";
-    const auto name = plan.collectives.empty() ? std::string_view("all_reduce") : collectives::name_of(plan.collectives.front());
-    std::string text = "next:\n";
-    text += fmt::format("  {}attune-bench --compare default,tuned --rows{}\n", plan.folder, db);
-    text += fmt::format("  {}attune-lookup {} 64K -n {} --explain{}\n", plan.folder, name, plan.session.team.ranks, db);
-    text += fmt::format("  {}attune-run -n {}{} -- your program\n", plan.folder, plan.session.team.ranks, variable);
+    if (result.released_at.empty()) {
+        const bool elsewhere = plan.journal_path != db::journal_path_of(plan.release_path);
+        return fmt::format("next:\n  {}attune-db publish{}{}\n", plan.folder, db, elsewhere ? " --journal " + quoted(plan.journal_path) : "");
+    }
+    std::string text = fmt::format("next:\n  {}attune-bench --compare default,tuned --rows{}\n", plan.folder, db);
+    text += fmt::format("  {}{}{}\n", plan.folder, lookup_command(plan, result), db);
+    // Ranks of attune-run are processes.
+    if (plan.session.team.transport != "local") text += fmt::format("  {}attune-run -n {}{} -- your program\n", plan.folder, plan.session.team.ranks, variable);
     return text;
+}
+
+// A line for each point that was re-tested in this run.
+std::string recheck_text(const tuner::SessionResult& result) {
+    Table table({{"collective", Align::left}, {"bytes"}, {"gain", Align::left}, {"config", Align::left}});
+    const auto add = [&](const tuner::TestedPoint& point) {
+        if (point.run != result.run) return;
+        const std::string gain = point.reason.empty() ? fmt::format("{:.2f}x [{:.2f},{:.2f}]", point.gain, point.low, point.high) : "same: " + point.reason;
+        table.add_row({point.key.collective, core::format_bytes(point.bytes), gain, point.config.text()});
+    };
+    std::ranges::for_each(result.selection.proven, add);
+    std::ranges::for_each(result.selection.rejected, add);
+    return table.text();
 }
 
 }  // namespace
@@ -143,9 +197,10 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
     std::string text;
     if (result.already_complete) text += fmt::format("run {} was already complete: nothing was measured; start a new one without --resume\n\n", result.run);
     text += paint.bold("default against tuned") + " (gain with its 99 % interval; same: nothing was proven; empty: not measured)\n";
-    text += grid_text(grid_of(plan, result));
-    text += fmt::format("\n{} trials in {}, {} sizes re-tested, {} of them proven, in {} rows\n", result.trials, duration(result.spent_ns),
-                        result.selection.proven.size() + result.selection.rejected.size(), result.selection.proven.size(), result.selection.rows.size());
+    text += plan.session.recheck.empty() ? grid_text(grid_of(plan, result)) : recheck_text(result);
+    const RunCounts counts = counts_of(result);
+    text += fmt::format("\n{} trials in {}, {} sizes re-tested, {} of them proven, in {} rows\n", result.trials, duration(result.spent_ns), counts.tested,
+                        counts.proven, counts.rows);
     std::vector<std::string> failures;
     for (const auto& failure : result.failures)
         failures.push_back(fmt::format("{} {} {}: {}", failure.key.collective, core::format_bytes(failure.bytes), failure.config.text(), failure.message));
@@ -154,17 +209,19 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
     if (!result.notes.empty()) text += paint.yellow("notes:") + "\n";
     add_some(text, result.notes);
     text += !result.released_at.empty() ? fmt::format("database: {}\n", result.released_at) : fmt::format("not published; journal: {}\n", plan.journal_path);
-    return text + next_commands(plan);
+    return text + next_commands(plan, result);
+}
+
+std::string command_of(const std::vector<std::string>& words) {
+    std::string text = "attune-tune";
+    for (const auto& word : words)
+        text += " " + quoted(word);
+    return text;
 }
 
 std::string resume_command(const std::vector<std::string>& words) {
-    std::string text = "attune-tune";
-    bool resumes = false;
-    for (const auto& word : words) {
-        resumes = resumes || word == "--resume";
-        text += " " + quoted(word);
-    }
-    return resumes ? text : text + " --resume";
+    const bool resumes = std::ranges::find(words, "--resume") != words.end();
+    return command_of(words) + (resumes ? "" : " --resume");
 }
 
 Json tune_json(const TunePlan& plan, const tuner::SessionResult& result) {

@@ -20,7 +20,8 @@ std::string progress_detail(const tuner::Progress& progress);
 Grid grid_of(const TunePlan& plan, const tuner::SessionResult& result);
 // The grid, failures and notes in few lines, where the database is, and the next three commands.
 std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result, const Paint& paint);
-// "attune-tune all_reduce -n 4 --resume": the words as they were given, quoted where needed.
+// "attune-tune all_reduce -n 4", and with --resume: the words as they were given, quoted where needed.
+std::string command_of(const std::vector<std::string>& words);
 std::string resume_command(const std::vector<std::string>& words);
 
 Json tune_json(const TunePlan& plan, const tuner::SessionResult& result);  // attune.tune/1

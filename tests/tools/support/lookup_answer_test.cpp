@@ -235,7 +235,7 @@ TEST_F(Lookup, AnInPlaceTuneCommandTunesInPlace) {
     LookupQuery asked = query(Collective::all_reduce, 65536);
     asked.problem.in_place = true;
     asked.transport = "local";
-    EXPECT_EQ(ask(asked).tune_command, "attune-tune all_reduce -n 4 -b 64K -e 64K -d float32 -o sum --transport local --in-place yes");
+    EXPECT_EQ(ask(asked).tune_command, "attune-tune all_reduce -n 4 -b 64K -e 64K -d float32 -o sum --transport local --in-place yes --db " + path_);
 }
 
 }  // namespace attune::tools

@@ -95,7 +95,7 @@ TEST(LastScreen, NamesTheDatabaseAndThreeCommands) {
     const auto plan = plan_tune(small_options());
     const auto text = last_screen(plan, small_result(plan), Paint(false));
     EXPECT_NE(text.find("database: /nowhere/x.attune.db"), std::string::npos);
-    for (const auto* command : {"attune-bench --compare default,tuned --rows --db /nowhere/x.attune.db", "attune-lookup all_reduce 64K",
+    for (const auto* command : {"attune-bench --compare default,tuned --rows --db /nowhere/x.attune.db", "attune-lookup all_reduce 512 -n 2 --explain",
                                 "attune-run -n 2 -x ATTUNE_DB=/nowhere/x.attune.db -- your program"})
         EXPECT_NE(text.find(command), std::string::npos) << text;
 }
