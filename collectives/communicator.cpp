@@ -21,7 +21,7 @@ RankFacts rank_facts(Rank rank, const CommunicatorOptions& options) {
     facts.channels = options.lanes.channels;
     facts.check_calls = options.check_calls;
     facts.forced = text_of(options.forced);
-    facts.settings = core::digest64(std::as_bytes(std::span(options.table_settings)));
+    facts.databases = options.databases;
     facts.cpus = core::allowed_cpus();
     facts.launch_cpus = options.launch_cpus;
     facts.instruction_set = kernel_instruction_set();
@@ -87,9 +87,7 @@ Communicator::Communicator(Bootstrap& bootstrap, CommunicatorOptions options) {
     std::unique_ptr<Transport> transport = make_transport(bootstrap, options, facts);
     state_ = std::make_unique<State>(std::move(options), std::move(facts), std::move(transport));
     State& state = *state_;
-    if (bootstrap.rank() == 0 && !state.facts.other_settings.empty())
-        state.options.log.warn(fmt::format("rank {} is told to find the database elsewhere (ATTUNE_DB, ATTUNE_DB_MODE); what rank 0 is told applies to all",
-                                           fmt::join(state.facts.other_settings, ", ")));
+    if (bootstrap.rank() == 0 && !state.facts.other_databases.empty()) state.options.log.warn(state.facts.other_databases);
     const Exchange exchange = {[&](void* bytes, std::uint64_t size) { state.broadcast_bytes(bytes, size); },
                                [&](std::uint64_t word) { return state.all_gather_words(word); }};
     state.use_table(agree_on_table(bootstrap.rank(), state.options.table_source, exchange));

@@ -33,7 +33,7 @@ struct CommunicatorOptions {
     ExecutorOptions execution;
     ForcedChoices forced;
     TableSource table_source;
-    std::string table_settings;  // what it follows; a rank with others than rank 0 is warned about
+    std::string databases;  // files this rank would use, in words ("none"); who would use others than rank 0 is warned about, by name
     core::Log log;
     core::TraceSink* trace = nullptr;         // gets an event per call; must outlive the communicator
     bool check_calls = false;                 // ATTUNE_CHECK=1: compare the calls of all ranks before each

@@ -85,6 +85,17 @@ core::CpuSet union_of(const std::vector<RankFacts>& ranks) {
     return {{cpus.begin(), cpus.end()}};
 }
 
+// That rank 0 sees more than the others is the usual case on several hosts and costs nothing.
+std::string warning_of_databases(const std::vector<RankFacts>& ranks) {
+    const RankFacts& first = ranks.front();
+    const auto other = [&](const RankFacts& rank) { return rank.databases != first.databases && rank.databases != no_database; };
+    const auto found = std::ranges::find_if(ranks, other);
+    if (found == ranks.end()) return {};
+    const auto more = std::ranges::count_if(found + 1, ranks.end(), other);
+    return fmt::format("rank {}{} would use the database {}, rank 0 {}; what rank 0 sees applies to all ranks (ATTUNE_DB, ATTUNE_DB_MODE)",
+                       found - ranks.begin(), more == 0 ? "" : fmt::format(" (and {} more)", more), found->databases, first.databases);
+}
+
 }  // namespace
 
 std::string text_of(const ForcedChoices& forced) {
@@ -106,7 +117,7 @@ std::string weaker_instruction_set(const std::string& a, const std::string& b) {
 std::string serialize(const RankFacts& facts) {
     std::string text = fmt::format("transport={}\nchannels={}\ncheck_calls={}\nforced={}\ncpus={}\ninstruction_set={}\nidentity={}\n", facts.transport,
                                    facts.channels, facts.check_calls ? 1 : 0, facts.forced, facts.cpus.text(), facts.instruction_set, facts.identity);
-    text += fmt::format("settings={}\n", facts.settings);
+    text += fmt::format("databases={}\n", single_line(facts.databases));
     if (facts.launch_cpus) text += fmt::format("launch_cpus={}\n", facts.launch_cpus->text());
     if (facts.topology) text += serialize(*facts.topology);
     return text;
@@ -122,7 +133,7 @@ RankFacts parse_rank_facts(std::string_view text) {
     facts.cpus = core::CpuSet::parse(fields.text("cpus"));
     facts.instruction_set = fields.text("instruction_set");
     facts.identity = fields.number<std::uint64_t>("identity");
-    if (fields.has("settings")) facts.settings = fields.number<std::uint64_t>("settings");
+    if (fields.has("databases")) facts.databases = fields.text("databases");
     if (fields.has("launch_cpus")) facts.launch_cpus = core::CpuSet::parse(fields.text("launch_cpus"));
     if (fields.has("cpu_vendor")) facts.topology = parse_topology(fields);
     return facts;
@@ -130,18 +141,16 @@ RankFacts parse_rank_facts(std::string_view text) {
 
 TeamFacts combine(const std::vector<RankFacts>& ranks) {
     const RankFacts& first = ranks.front();
-    std::vector<Rank> other_settings;
     for (std::size_t i = 1; i < ranks.size(); ++i) {
         const int rank = static_cast<int>(i);
         require_equal("the transport", rank, ranks[i].transport, first.transport);
         require_equal("the number of channels", rank, std::to_string(ranks[i].channels), std::to_string(first.channels));
         require_equal("call checking (ATTUNE_CHECK)", rank, std::to_string(ranks[i].check_calls), std::to_string(first.check_calls));
         require_equal("forced choices (ATTUNE_FORCE)", rank, ranks[i].forced, first.forced);
-        if (ranks[i].settings != first.settings) other_settings.push_back(rank);
     }
     TeamFacts team;
     team.identity = first.identity;
-    team.other_settings = std::move(other_settings);
+    team.other_databases = warning_of_databases(ranks);
     team.chooser.channels = first.channels;
     team.chooser.transport = first.transport;
     team.chooser.node_map = fmt::format("1x{}", ranks.size());

@@ -11,6 +11,8 @@
 
 namespace attune::collectives {
 
+inline constexpr std::string_view no_database = "none";  // RankFacts::databases of a rank that sees none
+
 // One rank's part. Fields named "equal" must be the same on all ranks.
 struct RankFacts {
     std::string transport;                    // equal
@@ -20,7 +22,7 @@ struct RankFacts {
     core::CpuSet cpus;                        // this process may use now
     std::optional<core::CpuSet> launch_cpus;  // the launcher's before binding
     std::string instruction_set;
-    std::uint64_t settings = 0;              // digest of where it would look for the table; rank 0's rules
+    std::string databases;                   // files it would use, in words; rank 0's apply
     std::optional<core::Topology> topology;  // rank 0's
     std::uint64_t identity = 0;              // rank 0's random number: names the communicator
 };
@@ -29,7 +31,7 @@ struct TeamFacts {
     ChooserFacts chooser;
     bool oversubscribed = false;  // more ranks than CPUs in the union of their sets
     std::uint64_t identity = 0;
-    std::vector<Rank> other_settings;  // ranks told to look for the table elsewhere than rank 0
+    std::string other_databases;  // a warning when some rank would use files that rank 0 would not, else empty
 };
 
 // Collective. Throws Error(usage) naming two ranks and both values when something that must be equal is not.

@@ -1,13 +1,17 @@
 #include "apps/runtime/job.hpp"
 
 #include "collectives/applicability.hpp"
+#include "collectives/team_facts.hpp"
 #include "db/fingerprint.hpp"
 #include "db/lookup.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
+#include "libcore/file.hpp"
+#include "libcore/text.hpp"
 #include "libcore/units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <map>
@@ -73,6 +77,19 @@ collectives::TableSource table_source(std::vector<db::Layer> layers, const core:
     };
 }
 
+// The files that this process would use, in words; a named one counts even when it is missing.
+std::string databases_of(const core::Environment& environment, const Options& options) {
+    const std::string mode = first_of(options.mode, environment.db_mode, "use");
+    if (mode == "off") return std::string(collectives::no_database) + " (ATTUNE_DB_MODE=off)";
+    std::vector<std::string> files;
+    for (const db::Layer& layer : db::layers(environment, options.database)) {
+        const bool there = core::file_exists(layer.path);
+        if (there || layer.named) files.push_back(core::printable(layer.path) + (there ? "" : " (missing)"));
+    }
+    const std::string text = files.empty() ? std::string(collectives::no_database) : fmt::format("{}", fmt::join(files, ", "));
+    return mode == "use" ? text : fmt::format("{} (ATTUNE_DB_MODE={})", text, mode);
+}
+
 // Identity counts the launcher's CPUs, not the one this rank is bound to.
 core::Topology machine(const std::optional<core::CpuSet>& launch_cpus) {
     core::Topology topology = core::discover_topology();
@@ -90,7 +107,7 @@ collectives::CommunicatorOptions communicator_options(const core::Environment& e
     result.log = job.log;
     result.trace = job.trace.get();
     db::Rules rules = rules_of(environment, options);  // a wrong word is an error on every rank
-    result.table_settings = first_of(options.database, environment.db, "") + '\n' + first_of(options.mode, environment.db_mode, "use");
+    result.databases = databases_of(environment, options);
     if (job.bootstrap->rank() != 0) return result;
     result.topology = machine(result.launch_cpus);
     rules.usable = usable_by(*result.topology, result.transport, job.bootstrap->size());

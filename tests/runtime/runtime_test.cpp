@@ -226,7 +226,17 @@ TEST_F(RuntimeTest, DifferentDatabasesOnRanksAreOneWarning) {
     const ProcessResult result =
         run_process({ATTUNE_RUN, "-n", "2", "--", "sh", "-c", script}, {.environment = {{"XDG_DATA_HOME", folder_.path()}}, .folder = folder_.path()});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(lines_with(result.err, "rank 1 is told to find the database elsewhere"), 1U) << result.err;
+    EXPECT_EQ(lines_with(result.err, "rank 1 would use the database none (ATTUNE_DB_MODE=off), rank 0 none"), 1U) << result.err;
+}
+
+TEST_F(RuntimeTest, ADatabaseThatOnlyRankOneSeesIsNamed) {
+    const std::string path = file("attune/attune.db");
+    publish_ring(path, this_machine());
+    const std::string script = "[ $ATTUNE_RANK = 0 ] && export XDG_DATA_HOME=" + folder_.path() + "/empty; exec " ATTUNE_EXAMPLE;
+    const ProcessResult result =
+        run_process({ATTUNE_RUN, "-n", "2", "--", "sh", "-c", script}, {.environment = {{"XDG_DATA_HOME", folder_.path()}}, .folder = folder_.path()});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(lines_with(result.err, "rank 1 would use the database " + path + ", rank 0 none"), 1U) << result.err;
 }
 
 }  // namespace
