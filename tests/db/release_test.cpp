@@ -112,7 +112,7 @@ TEST(Release, SqliteAloneStillOpensIt) {
     ASSERT_EQ(sqlite3_open_v2(folder.file("a.db").c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
     int rows = 0;
     const auto count = [](void* out, int, char** values, char**) -> int {
-        *static_cast<int*>(out) = std::atoi(values[0]);
+        *static_cast<int*>(out) = static_cast<int>(std::strtol(values[0], nullptr, 10));
         return 0;
     };
     EXPECT_EQ(sqlite3_exec(database, "SELECT count(*) FROM row", count, &rows, nullptr), SQLITE_OK);
