@@ -2,12 +2,15 @@
 #include "collectives/communicator.hpp"
 #include "collectives/launcher.hpp"
 #include "tests/support/communicator_cases.hpp"
+#include "tests/support/parameter_name.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <ostream>
 
 namespace attune::collectives {
 namespace {
@@ -44,6 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Processes, testing::Range(1, 10));
 struct Network {
     int ranks = 2;
     std::string transport, nodes;
+    friend void PrintTo(const Network& network, std::ostream* out) { *out << network.ranks << ' ' << network.transport << ' ' << network.nodes; }
 };
 LaunchOptions options_for(const Network& network, const std::string& mode, const std::string& argument = "") {
     LaunchOptions options = options_for(network.ranks, mode, argument);
@@ -70,7 +74,10 @@ TEST_P(NetworkProcesses, GetTheSameBitsAsThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, NetworkProcesses,
                          testing::Values(Network{2, "tcp", ""}, Network{3, "tcp", ""}, Network{5, "tcp", ""}, Network{4, "", "2x2"},
-                                         Network{5, "mixed", "2,2,1"}, Network{4, "mixed", "irregular:0,1,1,0"}, Network{9, "mixed", "3x3:cyclic"}));
+                                         Network{5, "mixed", "2,2,1"}, Network{4, "mixed", "irregular:0,1,1,0"}, Network{9, "mixed", "3x3:cyclic"}),
+                         [](const auto& info) {
+                             return test::parameter_name(fmt::format("{}ranks{}{}", info.param.ranks, info.param.transport, info.param.nodes));
+                         });
 
 TEST(ProcessesTest, TakeTheTransportThatJoinsTheirNodes) {
     EXPECT_EQ(status_of(options_for({3, "", ""}, "shape", "shm 1x3")), 0);

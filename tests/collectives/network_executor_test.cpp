@@ -4,12 +4,14 @@
 #include "libcore/clock.hpp"
 #include "libcore/error.hpp"
 #include "tests/support/executor_cases.hpp"
+#include "tests/support/parameter_name.hpp"
 #include "tests/support/process_team.hpp"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <filesystem>
+#include <ostream>
 #include <string>
 
 #include <sched.h>
@@ -44,6 +46,7 @@ std::string texts(const std::vector<RankResult>& results) {
 struct Shape {
     int ranks = 1;
     std::string nodes;
+    friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.ranks << ' ' << shape.nodes; }
 };
 
 class NetworkRanks : public testing::TestWithParam<Shape> {};
@@ -70,9 +73,7 @@ TEST_P(NetworkRanks, EqualTheReferenceWalkInTinyWindows) {
 }
 
 std::string name_of_shape(const testing::TestParamInfo<Shape>& info) {
-    std::string name = std::to_string(info.param.ranks) + "ranks" + info.param.nodes;
-    std::erase_if(name, [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) == 0; });
-    return name;
+    return test::parameter_name(std::to_string(info.param.ranks) + "ranks" + info.param.nodes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tcp, NetworkRanks,
