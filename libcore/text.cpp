@@ -81,6 +81,15 @@ std::string printable(std::string_view text, std::size_t limit) {
     return out;
 }
 
+std::string shell_word(std::string_view word) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
     if (word.size() > longest_word) return {};
     std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;

@@ -19,6 +19,9 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
 // characters is cut with "...".
 std::string printable(std::string_view text, std::size_t limit = 120);
 
+// The word as a shell takes it for one: itself when it is plain, else in single quotes.
+std::string shell_word(std::string_view word);
+
 // The candidate with the smallest edit distance (swaps of neighbours count one), or empty when none is within
 // max(2, a third of the word's length).
 std::string nearest(std::string_view word, std::span<const std::string> candidates);

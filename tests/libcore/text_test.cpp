@@ -80,6 +80,13 @@ TEST(Nearest, AgreesWithAnOracleOnRandomWords) {
     }
 }
 
+TEST(ShellWord, QuotesWhatAShellWouldSplitOrExpand) {
+    EXPECT_EQ(shell_word("/data/a-b_c.attune.db"), "/data/a-b_c.attune.db");
+    EXPECT_EQ(shell_word(""), "''");
+    EXPECT_EQ(shell_word("my data"), "'my data'");
+    EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+}
+
 TEST(RequireWord, ReturnsARightWordAndNamesTheNearestOrAll) {
     EXPECT_EQ(require_word("collective", "barrier", collectives), "barrier");
     tests::expect_error(ErrorCode::usage, "did you mean 'barrier'?", [] { require_word("collective", "barier", collectives); });

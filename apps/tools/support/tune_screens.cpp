@@ -2,6 +2,7 @@
 
 #include "apps/tools/support/run_tool.hpp"
 #include "apps/tools/support/table.hpp"
+#include "libcore/text.hpp"
 #include "libcore/units.hpp"
 #include "tuner/ladder.hpp"
 
@@ -9,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
 namespace attune::tools {
@@ -68,18 +68,6 @@ void add_some(std::string& text, const std::vector<std::string>& lines) {
     if (lines.size() > lines_shown) text += fmt::format("  ... and {} more\n", lines.size() - lines_shown);
 }
 
-// As a shell takes it for one word.
-std::string quoted(const std::string& word) {
-    const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
-        return std::isalnum(c) || std::string_view("-_./:=,+").find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    if (plain) return word;
-    std::string text = "'";
-    for (const char c : word)
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
-
 // What this run did; the selection speaks of everything the journal knows.
 struct RunCounts {
     std::size_t tested = 0, proven = 0, rows = 0;
@@ -118,11 +106,11 @@ std::string lookup_command(const TunePlan& plan, const tuner::SessionResult& res
 }
 
 std::string next_commands(const TunePlan& plan, const tuner::SessionResult& result) {
-    const std::string db = plan.named ? " --db " + quoted(plan.release_path) : "";
-    const std::string variable = plan.named ? " -x " + quoted("ATTUNE_DB=" + plan.release_path) : "";
+    const std::string db = plan.named ? " --db " + core::shell_word(plan.release_path) : "";
+    const std::string variable = plan.named ? " -x " + core::shell_word("ATTUNE_DB=" + plan.release_path) : "";
     if (result.released_at.empty()) {
         const bool elsewhere = plan.journal_path != db::journal_path_of(plan.release_path);
-        return fmt::format("next:\n  {}attune-db publish{}{}\n", plan.folder, db, elsewhere ? " --journal " + quoted(plan.journal_path) : "");
+        return fmt::format("next:\n  {}attune-db publish{}{}\n", plan.folder, db, elsewhere ? " --journal " + core::shell_word(plan.journal_path) : "");
     }
     std::string text = fmt::format("next:\n  {}attune-bench --compare default,tuned --rows{}\n", plan.folder, db);
     text += fmt::format("  {}{}{}\n", plan.folder, lookup_command(plan, result), db);
@@ -215,7 +203,7 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
 std::string command_of(const std::vector<std::string>& words) {
     std::string text = "attune-tune";
     for (const auto& word : words)
-        text += " " + quoted(word);
+        text += " " + core::shell_word(word);
     return text;
 }
 
