@@ -32,6 +32,7 @@ struct Journal::State {
 
 namespace {
 
+constexpr std::string_view journal_suffix = ".journal";
 constexpr std::string_view remedy_move = ": move it aside and tune again, or name another file with --journal";
 
 Error bad_file(const std::string& path, const std::string& reason) {
@@ -154,10 +155,10 @@ Journal Journal::open_for_reading(const std::string& given) {
     require_regular(path);
     // Read-write, so that the rollback journal of a killed writer can be rolled back; SQLite itself falls back to read-only.
     Database file = Database::open(path, SQLITE_OPEN_READWRITE);
-    if (is_empty(file)) throw bad_file(path, "is empty");
-    check_header(file);
+    const bool empty = is_empty(file);  // made, and nothing written yet
+    if (!empty) check_header(file);
     Database copy = Database::in_memory(path);
-    copy.copy_from(file);
+    empty ? copy.execute(std::string(journal_schema())) : copy.copy_from(file);
     check_content(copy);
     copy.execute("PRAGMA query_only=ON");
     return Journal(std::make_unique<State>(State{std::nullopt, std::move(copy), std::nullopt, {}, {}}));
@@ -247,6 +248,7 @@ bool is_journal(const std::string& path) {
     std::array<unsigned char, header_bytes> header{};
     struct stat facts {};
     if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+    if (facts.st_size == 0) return path.ends_with(journal_suffix);
     std::ifstream file(path, std::ios::binary);
     if (!file.read(reinterpret_cast<char*>(header.data()), header.size())) return false;
     std::int64_t id = 0;
@@ -258,7 +260,7 @@ bool is_journal(const std::string& path) {
 std::string journal_path_of(const std::string& release_path) {
     constexpr std::string_view suffix = ".db";
     const bool ends = release_path.size() > suffix.size() && release_path.ends_with(suffix);
-    return (ends ? release_path.substr(0, release_path.size() - suffix.size()) : release_path) + ".journal";
+    return (ends ? release_path.substr(0, release_path.size() - suffix.size()) : release_path) + std::string(journal_suffix);
 }
 
 }  // namespace attune::db

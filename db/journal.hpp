@@ -74,7 +74,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Whether the file says of itself that it is a journal; false for anything that cannot be read.
+// Whether the file says of itself that it is a journal, an empty one by its name; false for anything that cannot be read.
 bool is_journal(const std::string& path);
 
 // "x.attune.db" -> "x.attune.journal", same folder.

@@ -14,4 +14,12 @@ inline std::string one_line(const std::string& text) {
     return std::ranges::any_of(text, control) ? core::printable(text, 4096) : text;
 }
 
+// The message of an Error about the file without the path, which it names in front ("PATH: ...") or as " 'PATH'".
+inline std::string reason_of(const std::string& path, std::string message) {
+    const std::string front = one_line(path) + ": ", inside = " '" + core::printable(path, 4096) + "'";
+    if (message.starts_with(front)) return message.substr(front.size());
+    const std::size_t at = message.find(inside);
+    return one_line(at == std::string::npos ? message : message.erase(at, inside.size()));
+}
+
 }  // namespace attune::db

@@ -68,27 +68,13 @@ void remove_leftovers(const std::string& path) {
     }
 }
 
-void require_replaceable(const std::string& path) {
-    struct stat facts {};
-    if (::lstat(path.c_str(), &facts) != 0) return;
-    if (S_ISLNK(facts.st_mode)) throw Error(ErrorCode::failure, one_line(path) + ": is a symbolic link: name the file itself");
-    if (!S_ISREG(facts.st_mode)) throw Error(ErrorCode::failure, one_line(path) + ": is no regular file: name another");
-}
-
-// The message of an Error about `path`, without the path.
-std::string reason_without(const std::string& path, std::string message) {
-    const std::string quoted = " '" + core::printable(path, 4096) + "'";
-    const std::size_t at = message.find(quoted);
-    return at == std::string::npos ? message : message.erase(at, quoted.size());
-}
-
 std::vector<std::byte> read_file(const std::string& path) {
     try {
         return core::read_whole_file(path, {.limit_bytes = largest_file, .follow_links = false});
     } catch (const Error& error) {
         const bool missing = error.code() == ErrorCode::not_found;
         if (missing) throw ReleaseError(ReleaseError::Kind::missing, path, "no such file");
-        throw ReleaseError(ReleaseError::Kind::unreadable, path, reason_without(path, error.what()));
+        throw ReleaseError(ReleaseError::Kind::unreadable, path, reason_of(path, error.what()));
     }
 }
 
@@ -130,7 +116,6 @@ void seal(const std::string& path) {
 std::vector<std::string> replace_release(const std::string& path, ReleaseContent content, const Merge& merge) {
     std::vector<std::string> notices;
     const FolderLock lock(core::parent_directory(path));
-    require_replaceable(path);
     remove_leftovers(path);
     const Existing existing = read_existing(path);
     if (existing.content && merge) merge(content, *existing.content);
@@ -152,7 +137,27 @@ std::vector<std::string> replace_release(const std::string& path, ReleaseContent
 
 }  // namespace
 
+void require_replaceable(const std::string& path) {
+    struct stat facts {};
+    if (::lstat(path.c_str(), &facts) != 0) return;
+    const auto refused = [&path](const char* why) { return Error(ErrorCode::usage, one_line(path) + ": " + why); };
+    if (S_ISLNK(facts.st_mode)) throw refused("is a symbolic link; name the file itself with --db");
+    if (S_ISDIR(facts.st_mode)) throw refused("is a folder; name a file in it with --db");
+    if (!S_ISREG(facts.st_mode)) throw refused("is no regular file; name another with --db");
+    if (facts.st_size == 0) return;
+    try {
+        (void)read_release(path);
+        return;
+    } catch (const ReleaseError& error) {
+        if (error.kind() == ReleaseError::Kind::missing) return;
+        if (error.kind() != ReleaseError::Kind::damaged) throw Error(ErrorCode::failure, std::string(error.what()) + "; name another file with --db");
+    }
+    if (is_journal(path)) throw refused("is a journal, which a release would replace; name another file with --db");
+    if (!is_release(path)) throw refused("is no release, and publishing would replace it; remove it, or name another file with --db");
+}
+
 std::vector<std::string> write_release(const std::string& given, ReleaseContent content, const Merge& merge) {
+    require_replaceable(absolute_path(given));
     try {
         const std::string folder = core::parent_directory(absolute_path(given));
         core::make_directories(folder);

@@ -50,9 +50,13 @@ struct ReleaseContent {
     std::string tool_version;
 };
 
+// What may lie where a release is written: nothing, an empty file, a release of this format, sound or damaged. Throws Error(usage) for anything else (a
+// link, a folder, a journal, a text file) and Error(failure) for a release that is newer or cannot be read: path and remedy.
+void require_replaceable(const std::string& path);
+
 // Builds beside `path`, checks, seals, renames over it; rows of other identities in an existing valid release at `path` are kept. The old file is kept as
-// "<path>.previous". A damaged release at `path` is kept as "<path>.damaged". Returns notices for the user, one line each. Throws Error(failure)
-// (disk full, read-only, not writable, newer release there: path and remedy) or Error(busy), and leaves the old file untouched.
+// "<path>.previous". A damaged release at `path` is kept as "<path>.damaged". Returns notices for the user, one line each. Throws like
+// require_replaceable(), Error(failure) (disk full, read-only, not writable: path and remedy) or Error(busy), and leaves the old file untouched.
 // `merge` adds what of a valid release there stays beside the new content; it runs while no other writer can, so two publications never lose each
 // other's rows.
 using Merge = std::function<void(ReleaseContent& content, const ReleaseContent& existing)>;

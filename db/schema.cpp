@@ -3,6 +3,7 @@
 #include "db/one_line.hpp"
 #include "db/sqlite.hpp"
 #include "libcore/error.hpp"
+#include "libcore/text.hpp"
 
 #include <algorithm>
 
@@ -152,10 +153,7 @@ void require_schema(Database& database, std::string_view schema) {
     const auto [want, have] = std::ranges::mismatch(expected, found);
     if (want == expected.end() && have == found.end()) return;
     const std::string& name = have != found.end() && (want == expected.end() || have->first <= want->first) ? have->first : want->first;
-    std::string printable;
-    for (const char c : name.substr(0, 40))
-        printable += c >= 0x20 && c < 0x7f ? c : '?';
-    throw Error(ErrorCode::check_failed, one_line(database.name()) + ": schema differs at '" + printable + "'");
+    throw Error(ErrorCode::check_failed, one_line(database.name()) + ": schema differs at '" + core::printable(name, 40) + "'");
 }
 
 }  // namespace attune::db

@@ -236,7 +236,18 @@ TEST(Release, IsNotWrittenThroughALinkOrOverAFolder) {
     fs::create_symlink(folder.file("a.db"), folder.file("link.db"));
     EXPECT_NE(test::error_of([&] { write_release(folder.file("link.db"), test::content()); }).find("symbolic link"), std::string::npos);
     fs::create_directory(folder.file("folder.db"));
-    EXPECT_TRUE(test::error_of([&] { write_release(folder.file("folder.db"), test::content()); }).starts_with("1 "));
+    EXPECT_TRUE(test::error_of([&] { write_release(folder.file("folder.db"), test::content()); }).starts_with("2 "));
+}
+
+TEST(Release, NothingElseThanAReleaseIsReplaced) {
+    const Folder folder;
+    test::write_bytes(folder.file("letter.txt"), std::vector<std::byte>(500, std::byte{'a'}));
+    EXPECT_NE(test::error_of([&] { write_release(folder.file("letter.txt"), test::content()); }).find("is no release"), std::string::npos);
+    EXPECT_EQ(test::bytes_of(folder.file("letter.txt")).size(), 500U);
+    (void)Journal::open(folder.file("a.journal"), test::machine(), {});
+    EXPECT_NE(test::error_of([&] { write_release(folder.file("a.journal"), test::content()); }).find("is a journal"), std::string::npos);
+    test::write_bytes(folder.file("empty.db"), {});
+    EXPECT_NO_THROW(write_release(folder.file("empty.db"), test::content()));
 }
 
 TEST(Release, LeftoversOfAKilledPublisherAreRemoved) {
