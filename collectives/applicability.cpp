@@ -8,6 +8,7 @@
 #include "libcore/text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -93,6 +94,13 @@ Reason why_never_usable(const core::TableRow& row, const core::Topology& topolog
     return low && why_unusable_for(row, sized(problem, row.high_bytes, false), topology) ? low : Reason{};
 } catch (const core::Error& error) {
     return error.what();
+}
+
+Reason why_other_team(const core::TableRow& row, std::span<const int> ranks, std::string_view transport) {
+    if (std::ranges::find(ranks, row.key.ranks) == ranks.end())
+        return fmt::format("proven for {} ranks, this job has {}", row.key.ranks, fmt::join(ranks, ", "));
+    if (row.key.transport != transport) return fmt::format("proven for the transport {}, this job uses {}", row.key.transport, transport);
+    return std::nullopt;
 }
 
 }  // namespace attune::collectives

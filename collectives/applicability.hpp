@@ -7,7 +7,9 @@
 #include "libcore/topology.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace attune::collectives {
 
@@ -16,5 +18,8 @@ std::optional<std::string> why_unusable(const core::TableRow& row, const Problem
 
 // Why the row can be used for neither the smallest nor the largest problem of its own key and interval, or nothing. Never throws for a row's content.
 std::optional<std::string> why_never_usable(const core::TableRow& row, const core::Topology& topology);
+
+// Why the row serves no team of any of these numbers of ranks over the transport, or nothing.
+std::optional<std::string> why_other_team(const core::TableRow& row, std::span<const int> ranks, std::string_view transport);
 
 }  // namespace attune::collectives

@@ -17,7 +17,7 @@ namespace {
 // Designed, not built: it would tune while the job runs.
 constexpr std::string_view later_mode = "refine";
 
-constexpr std::array modes = {Mode::use, Mode::off, Mode::require};
+constexpr std::array<std::string_view, 3> mode_names = {"use", "off", "require"};  // in the order of the enum
 
 // "l3_bytes is 33554432 there and 16777216 here, ..."
 std::string differing_fields(const Identity& stored, const Identity& current) {
@@ -136,14 +136,26 @@ std::vector<Layer> named_layers(const std::string& list, const std::string& name
 
 }  // namespace
 
+std::string_view name_of(Mode mode) noexcept {
+    return mode_names[static_cast<std::size_t>(mode)];
+}
+
 Mode parse_mode(std::string_view text) {
-    static const std::vector<std::string> names = {"use", "off", "require"};
+    static const std::vector<std::string> names(mode_names.begin(), mode_names.end());
     if (text == later_mode)
         throw core::Error(core::ErrorCode::usage,
                           "database mode 'refine' is not offered yet: it would tune while the job runs; choose use, off or require, "
                           "or call Communicator::tune()");
     const std::string word = core::require_word("database mode", text, names);
-    return modes[static_cast<std::size_t>(std::ranges::find(names, word) - names.begin())];
+    return static_cast<Mode>(std::ranges::find(names, word) - names.begin());
+}
+
+Rules rules_of(const core::Environment& environment, const std::string& mode) {
+    Rules rules;
+    const auto of_variable = [&environment] { return parse_mode(environment.db_mode.value_or("use")); };
+    rules.mode = mode.empty() ? core::meaning_of("ATTUNE_DB_MODE", of_variable) : parse_mode(mode);
+    rules.grade = parse_grade(environment.min_grade.value_or("interval"));
+    return rules;
 }
 
 std::vector<Layer> layers(const core::Environment& environment, const std::string& explicit_path) {

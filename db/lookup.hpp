@@ -12,6 +12,7 @@
 namespace attune::db {
 
 enum class Mode : std::uint8_t { use, off, require };
+std::string_view name_of(Mode mode) noexcept;
 Mode parse_mode(std::string_view text);  // throws Error(usage) naming the nearest
 
 // The weakest match that may be applied (ATTUNE_DB_MIN_GRADE): any size of a proven interval, or only its two measured ends.
@@ -27,6 +28,9 @@ struct Rules {
     Usable usable = {};      // empty: every row is
     Usable other_team = {};  // rows for another number of ranks, say: kept for sub-communicators without a word, but they do not satisfy `require`
 };
+
+// Mode and grade of ATTUNE_DB_MODE and ATTUNE_DB_MIN_GRADE; a `mode` that is not empty beats the variable. Throws Error(usage) for a wrong word.
+Rules rules_of(const core::Environment& environment, const std::string& mode = {});
 
 struct Layer {
     std::string name;  // "explicit", "job", "user", "site", "system"

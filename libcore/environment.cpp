@@ -2,6 +2,7 @@
 
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
+#include "libcore/units.hpp"
 
 #include <fmt/format.h>
 
@@ -124,6 +125,22 @@ std::optional<ForeignLaunch> read_foreign_launch() {
         return found;
     }
     return std::nullopt;
+}
+
+LogLevel log_level_of(const Environment& environment, LogLevel otherwise) {
+    if (!environment.log) return otherwise;
+    return meaning_of("ATTUNE_LOG", [&] { return parse_log_level(*environment.log); });
+}
+
+std::optional<std::int64_t> timeout_ns_of(const Environment& environment) {
+    if (!environment.timeout) return std::nullopt;
+    return meaning_of("ATTUNE_TIMEOUT", [&] { return std::optional(parse_duration_ns(*environment.timeout)); });
+}
+
+bool checks_calls(const Environment& environment) {
+    const std::string text = environment.check.value_or("0");
+    if (text == "0" || text == "1") return text == "1";
+    throw Error(ErrorCode::usage, fmt::format("ATTUNE_CHECK='{}' is neither 0 nor 1", printable(text)));
 }
 
 std::vector<std::string> unknown_variables() {

@@ -1,6 +1,9 @@
 // The one file that reads environment variables. The list is complete; anything else named ATTUNE_* is warned about.
 #pragma once
 
+#include "libcore/error.hpp"
+#include "libcore/log.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +51,20 @@ std::optional<ForeignLaunch> read_foreign_launch();
 // Reads the process environment (secure_getenv). Throws Error(usage) for a launcher number that is none and for ATTUNE_DB_SIGNED=1,
 // which cannot be met.
 Environment read_environment();
+// What a variable means; nothing, or `otherwise`, when it is not set. Throw Error(usage) naming the variable and its value.
+LogLevel log_level_of(const Environment& environment, LogLevel otherwise);
+std::optional<std::int64_t> timeout_ns_of(const Environment& environment);
+bool checks_calls(const Environment& environment);  // ATTUNE_CHECK, 0 or 1
+// Calls parse(); an error it throws names the variable.
+template <class Parse>
+auto meaning_of(std::string_view variable, const Parse& parse) {
+    try {
+        return parse();
+    } catch (const Error& error) {
+        throw Error(error.code(), std::string(variable) + ": " + error.what());
+    }
+}
+
 // One line per unknown ATTUNE_* variable, naming the nearest known one, and per known one that this version does not support.
 std::vector<std::string> unknown_variables();
 

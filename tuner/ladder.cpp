@@ -71,6 +71,14 @@ std::optional<Problem> problem_of_key(const core::Key& key, std::uint64_t bytes)
     return problem;
 }
 
+std::optional<std::string> why_untunable(Collective collective) {
+    if (!collectives::has_amounts(collective)) return std::nullopt;
+    const std::string name(collectives::name_of(collective));
+    if (collective == Collective::send_recv || collective == Collective::batch_send_recv)
+        return name + " has partners of its own in every call, so no measurement stands for the others; it runs on its default";
+    return name + " chooses without looking at the single amounts, so what is proven for equal blocks could be slower for others; it runs on its default";
+}
+
 std::string label_of(const Problem& problem) {
     const std::string name(collectives::name_of(problem.collective));
     if (problem.collective == Collective::barrier) return name;

@@ -28,6 +28,9 @@ std::vector<collectives::Problem> ladder(const LadderOptions& options);
 
 // The problem a row was proven on; nothing when key or size cannot be one (a newer collective, a size that is not whole blocks).
 std::optional<collectives::Problem> problem_of_key(const core::Key& key, std::uint64_t bytes);
+// Why no row of the collective could be trusted, or nothing. A row of a _v form is looked up by the total, or for every size at once, and would be used
+// for any amounts: what equal blocks prove says nothing of uneven ones.
+std::optional<std::string> why_untunable(collectives::Collective collective);
 // "all_reduce 64 KiB".
 std::string label_of(const collectives::Problem& problem);
 

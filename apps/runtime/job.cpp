@@ -10,7 +10,6 @@
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
 #include "libcore/text.hpp"
-#include "libcore/units.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,19 +25,9 @@ namespace {
 using core::Error;
 using core::ErrorCode;
 
-std::string first_of(const std::string& option, const std::optional<std::string>& variable, const char* otherwise) {
-    return option.empty() ? variable.value_or(otherwise) : option;
-}
-
-bool parse_switch(const char* name, const std::string& text) {
-    if (text == "0" || text == "1") return text == "1";
-    throw Error(ErrorCode::usage, fmt::format("{}='{}' is neither 0 nor 1", name, text));
-}
-
 // The time set for a late rank also bounds the meeting of the ranks.
 std::chrono::milliseconds patience(const core::Environment& environment) {
-    if (!environment.timeout) return collectives::bootstrap_patience;
-    const std::int64_t milliseconds = core::parse_duration_ns(*environment.timeout) / 1'000'000;
+    const std::int64_t milliseconds = core::timeout_ns_of(environment).value_or(0) / 1'000'000;
     return milliseconds == 0 ? collectives::bootstrap_patience : std::chrono::milliseconds(milliseconds);
 }
 
@@ -47,18 +36,10 @@ collectives::NodeMap nodes_of(const core::Environment& environment, collectives:
     return environment.launch_nodes ? collectives::NodeMap::parse(*environment.launch_nodes) : collectives::agree_on_nodes(bootstrap);
 }
 
-db::Rules rules_of(const core::Environment& environment, const Options& options) {
-    return {.mode = db::parse_mode(first_of(options.mode, environment.db_mode, "use")), .grade = db::parse_grade(environment.min_grade.value_or("interval"))};
-}
-
 // Rows that no call of this job can use hide nothing and do not satisfy the mode `require`; those for other numbers of ranks may serve sub-communicators.
 void judge_rows(db::Rules& rules, const core::Topology& topology, const std::string& transport, int ranks) {
     rules.usable = [topology](const core::TableRow& row) { return collectives::why_never_usable(row, topology); };
-    rules.other_team = [transport, ranks](const core::TableRow& row) -> std::optional<std::string> {
-        if (row.key.ranks != ranks) return fmt::format("proven for {} ranks, this job has {}", row.key.ranks, ranks);
-        if (row.key.transport != transport) return fmt::format("proven for the transport {}, this job uses {}", row.key.transport, transport);
-        return std::nullopt;
-    };
+    rules.other_team = [transport, ranks](const core::TableRow& row) { return collectives::why_other_team(row, {&ranks, 1}, transport); };
 }
 
 // The one place where the database meets the collectives: rank 0 reads the layers for this machine's identity.
@@ -74,16 +55,15 @@ collectives::TableSource table_source(std::vector<db::Layer> layers, const core:
 }
 
 // The files that this process would use, in words; a named one counts even when it is missing.
-std::string databases_of(const core::Environment& environment, const Options& options) {
-    const std::string mode = first_of(options.mode, environment.db_mode, "use");
-    if (mode == "off") return std::string(collectives::no_database) + " (ATTUNE_DB_MODE=off)";
+std::string databases_of(const std::vector<db::Layer>& layers, db::Mode mode) {
+    if (mode == db::Mode::off) return std::string(collectives::no_database) + " (ATTUNE_DB_MODE=off)";
     std::vector<std::string> files;
-    for (const db::Layer& layer : db::layers(environment, options.database)) {
+    for (const db::Layer& layer : layers) {
         const bool there = core::file_exists(layer.path);
         if (there || layer.named) files.push_back(core::printable(layer.path) + (there ? "" : " (missing)"));
     }
     const std::string text = files.empty() ? std::string(collectives::no_database) : fmt::format("{}", fmt::join(files, ", "));
-    return mode == "use" ? text : fmt::format("{} (ATTUNE_DB_MODE={})", text, mode);
+    return mode == db::Mode::use ? text : fmt::format("{} (ATTUNE_DB_MODE={})", text, name_of(mode));
 }
 
 // Identity counts the launcher's CPUs, not the one this rank is bound to.
@@ -101,20 +81,21 @@ collectives::CommunicatorOptions communicator_options(const Common& common) {
     result.node_map = nodes.text();
     result.transport = environment.transport.value_or(std::string(collectives::usual_transport(nodes)));
     result.lanes.network.interface = environment.interface.value_or("");
-    result.forced = collectives::ForcedChoices::parse(first_of(options.force, environment.force, ""));
-    result.check_calls = parse_switch("ATTUNE_CHECK", environment.check.value_or("0"));
-    if (environment.timeout) result.execution.timeout_ns = core::parse_duration_ns(*environment.timeout);
+    result.forced = collectives::ForcedChoices::parse(options.force.empty() ? environment.force.value_or("") : options.force);
+    result.check_calls = core::checks_calls(environment);
+    if (const auto timeout_ns = core::timeout_ns_of(environment)) result.execution.timeout_ns = *timeout_ns;
     if (environment.launch_cpus) result.launch_cpus = core::CpuSet::parse(*environment.launch_cpus);
     result.execution.family = process_family();
     result.log = common.log;
     result.notice = [log = common.log](const std::string& line) { warn_once(log, line); };
     result.trace = common.trace.get();
-    db::Rules rules = rules_of(environment, options);  // a wrong word is an error on every rank
-    result.databases = databases_of(environment, options);
+    db::Rules rules = db::rules_of(environment, options.mode);  // a wrong word is an error on every rank
+    const std::vector<db::Layer> layers = db::layers(environment, options.database);
+    result.databases = databases_of(layers, rules.mode);
     if (!common.talks) return result;
     result.topology = machine(result.launch_cpus);
     judge_rows(rules, *result.topology, result.transport, common.ranks);
-    result.table_source = table_source(db::layers(environment, options.database), *result.topology, rules, common.log);
+    result.table_source = table_source(layers, *result.topology, rules, common.log);
     return result;
 }
 
@@ -149,7 +130,7 @@ std::shared_ptr<Job> open_job(const Options& options) {
     common->environment = start.environment;
     common->options = options;
     const core::Environment& environment = common->environment;
-    common->log = core::Log(core::parse_log_level(first_of(options.log, environment.log, "warn")));
+    common->log = core::Log(options.log.empty() ? core::log_level_of(environment, core::LogLevel::warn) : core::parse_log_level(options.log));
     common->bootstrap = collectives::make_job_bootstrap(start, patience(environment), [log = common->log](const std::string& line) { log.warn(line); });
     common->ranks = common->bootstrap->size();
     common->talks = common->bootstrap->rank() == 0;
@@ -174,7 +155,7 @@ std::shared_ptr<Job> child_job(const Job& parent, std::unique_ptr<collectives::C
 collectives::TableSource release_source(const Job& job, const std::string& path) {
     if (job.team->rank() != 0) return {};
     const Common& common = *job.common;
-    db::Rules rules = rules_of(common.environment, common.options);
+    db::Rules rules = db::rules_of(common.environment, common.options.mode);
     rules.mode = db::Mode::require;
     const core::Topology& topology = job.team->chooser().facts().topology;
     judge_rows(rules, topology, job.team->chooser().facts().transport, job.team->size());

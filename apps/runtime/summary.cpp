@@ -1,6 +1,7 @@
 // The one line at the end of a job.
 #include "apps/runtime/job.hpp"
 #include "libcore/units.hpp"
+#include "tuner/ladder.hpp"
 
 #include <fmt/format.h>
 
@@ -39,19 +40,23 @@ bool tuned_together(const collectives::Problem& a, const collectives::Problem& b
     return a.dtype == b.dtype && a.in_place == b.in_place && a.op == b.op && a.ranks == b.ranks;
 }
 
+// Empty when none of them can be tuned.
 std::string command_for(const std::vector<ProblemTime>& costliest) {
     std::uint64_t low = std::numeric_limits<std::uint64_t>::max(), high = 0;
     std::set<std::string> names;
-    const collectives::Problem& first = costliest.front().problem;
+    const auto tunable = [](const ProblemTime& entry) { return !tuner::why_untunable(entry.problem.collective); };
+    const auto costliest_tunable = std::ranges::find_if(costliest, tunable);
+    if (costliest_tunable == costliest.end()) return {};
+    const collectives::Problem& first = costliest_tunable->problem;
     for (const ProblemTime& entry : costliest) {
-        if (!tuned_together(entry.problem, first)) continue;
+        if (!tunable(entry) || !tuned_together(entry.problem, first)) continue;
         names.emplace(name_of(entry.problem.collective));
         if (entry.problem.collective == collectives::Collective::barrier) continue;
         low = std::min(low, entry.problem.bytes());
         high = std::max(high, entry.problem.bytes());
     }
     const std::string sizes = high == 0 ? "" : fmt::format(" -b {} -e {}", core::compact_bytes(low), core::compact_bytes(high));
-    return fmt::format("attune-tune {} -n {}{} -d {} -o {} --in-place {}", fmt::join(names, " "), first.ranks, sizes, core::name_of(first.dtype),
+    return fmt::format("; to tune: attune-tune {} -n {}{} -d {} -o {} --in-place {}", fmt::join(names, " "), first.ranks, sizes, core::name_of(first.dtype),
                        core::name_of(first.op), first.in_place ? "yes" : "no");
 }
 
@@ -80,7 +85,7 @@ std::string summarize(const CallStatistics& statistics) {
     std::vector<std::string> parts;
     for (const ProblemTime& entry : costliest)
         parts.push_back(describe(entry));
-    return text + fmt::format("; costliest on the default: {}; to tune: {}", fmt::join(parts, ", "), command_for(costliest));
+    return text + fmt::format("; costliest on the default: {}{}", fmt::join(parts, ", "), command_for(costliest));
 }
 
 }  // namespace attune::detail

@@ -63,22 +63,19 @@ tools::LookupQuery query_of(const Options& options) {
     return query;
 }
 
-tools::LookupSources sources_of(const Options& options, const core::Environment& environment) {
-    tools::LookupSources sources;
-    sources.layers = db::layers(environment, options.db.value_or(""));
-    sources.mode = environment.db_mode ? db::parse_mode(*environment.db_mode) : db::Mode::use;
-    if (options.require && sources.mode == db::Mode::off) throw usage("--require contradicts ATTUNE_DB_MODE=off; leave one of them out");
-    if (options.require) sources.mode = db::Mode::require;
-    sources.grade = db::parse_grade(environment.min_grade.value_or("interval"));
-    sources.forced = environment.force.value_or("");
+tools::LookupSources sources_of(const Options& options, const core::Environment& environment, const core::Topology& topology) {
+    tools::LookupSources sources{db::layers(environment, options.db.value_or("")), tools::rules_of(environment, topology), environment.force.value_or("")};
+    if (!options.require) return sources;
+    if (sources.rules.mode == db::Mode::off) throw usage("--require contradicts ATTUNE_DB_MODE=off; leave one of them out");
+    sources.rules.mode = db::Mode::require;
     return sources;
 }
 
 int run(const Options& options) {
     const tools::LookupQuery query = query_of(options);
     const core::Environment environment = core::read_environment();
-    const tools::LookupSources sources = sources_of(options, environment);
     const tools::Machine machine = tools::this_machine(environment);
+    const tools::LookupSources sources = sources_of(options, environment, machine.topology);
     const tools::LookupAnswer answer = tools::look_up(query, machine, sources);
     const int code = answer.exit_code();
     if (options.json) {

@@ -197,5 +197,20 @@ TEST(DefaultDatabasePaths, TheUsersComesFirstAndNeverDependsOnTheDirectory) {
     EXPECT_EQ(default_database_paths(environment), shared);
 }
 
+TEST_F(EnvironmentTest, AWrongWordNamesItsVariable) {
+    Environment environment;
+    EXPECT_EQ(log_level_of(environment, LogLevel::info), LogLevel::info);
+    EXPECT_FALSE(timeout_ns_of(environment).has_value());
+    EXPECT_FALSE(checks_calls(environment));
+    environment.log = "debug", environment.timeout = "2s", environment.check = "1";
+    EXPECT_EQ(log_level_of(environment, LogLevel::info), LogLevel::debug);
+    EXPECT_EQ(timeout_ns_of(environment), 2'000'000'000);
+    EXPECT_TRUE(checks_calls(environment));
+    environment.log = "wran", environment.timeout = "2y", environment.check = "yes";
+    tests::expect_error(ErrorCode::usage, "ATTUNE_LOG", [&] { (void)log_level_of(environment, LogLevel::info); });
+    tests::expect_error(ErrorCode::usage, "ATTUNE_TIMEOUT", [&] { (void)timeout_ns_of(environment); });
+    tests::expect_error(ErrorCode::usage, "ATTUNE_CHECK='yes'", [&] { (void)checks_calls(environment); });
+}
+
 }  // namespace
 }  // namespace attune::core

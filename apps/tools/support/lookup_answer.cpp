@@ -1,7 +1,9 @@
 #include "apps/tools/support/lookup_answer.hpp"
 
 #include "libcore/error.hpp"
+#include "libcore/text.hpp"
 #include "libcore/units.hpp"
+#include "tuner/ladder.hpp"
 
 #include <fmt/format.h>
 
@@ -43,6 +45,7 @@ std::vector<NearRow> rows_nearby(const Problem& problem, core::Key key, const co
 
 std::string tune_command(const LookupQuery& query, const LookupSources& sources) {
     const Problem& problem = query.problem;
+    if (tuner::why_untunable(problem.collective)) return {};
     std::string command = fmt::format("attune-tune {} -n {}", name_of(problem.collective), problem.ranks);
     const std::string size = core::compact_bytes(query.asked_bytes);
     if (problem.collective != Collective::barrier) command += fmt::format(" -b {} -e {}", size, size);
@@ -52,7 +55,7 @@ std::string tune_command(const LookupQuery& query, const LookupSources& sources)
     if (several) command += " --node-map " + problem.node_map;
     if (problem.in_place) command += " --in-place yes";
     // Without --db attune-tune takes the first file of ATTUNE_DB or the user's own, as the look-up does.
-    if (!sources.layers.empty() && sources.layers.front().name == "explicit") command += " --db " + sources.layers.front().path;
+    if (!sources.layers.empty() && sources.layers.front().name == "explicit") command += " --db " + core::shell_word(sources.layers.front().path);
     return command;
 }
 
@@ -82,9 +85,9 @@ LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const Loo
     LookupAnswer answer;
     answer.query = query;
     answer.identity = machine.identity;
-    answer.mode = sources.mode;
+    answer.mode = sources.rules.mode;
     answer.tune_command = tune_command(query, sources);
-    answer.loaded = db::load(sources.layers, machine.identity, {sources.mode, sources.grade, usable_on(machine.topology)});
+    answer.loaded = db::load(sources.layers, machine.identity, sources.rules);
     const collectives::ChooserFacts facts = facts_of(query, machine);
     answer.query.binding = facts.binding;
     const core::Key key = collectives::key_of(query.problem, facts);
@@ -92,7 +95,7 @@ LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const Loo
     const collectives::Chooser chooser(facts, answer.loaded.table, collectives::ForcedChoices::parse(sources.forced));
     answer.choice = chooser.choose(query.problem);
     answer.near = rows_nearby(query.problem, key, answer.loaded.table);
-    if (sources.mode == db::Mode::off) answer.choice.reason = "the database is switched off (ATTUNE_DB_MODE=off)";
+    if (sources.rules.mode == db::Mode::off) answer.choice.reason = "the database is switched off (ATTUNE_DB_MODE=off)";
     grade(answer);
     return answer;
 }
@@ -105,7 +108,12 @@ int LookupAnswer::exit_code() const {
 
 std::string LookupAnswer::message() const {
     if (loaded.fatal_code != 0) return loaded.fatal_message;
-    return "no applicable row for " + key + ": " + choice.reason + "; tune it with: " + tune_command;
+    return "no applicable row for " + key + ": " + choice.reason + "; " + tune_advice();
+}
+
+std::string LookupAnswer::tune_advice() const {
+    if (const auto why = tuner::why_untunable(query.problem.collective)) return *why;
+    return "tune it with: " + tune_command;
 }
 
 }  // namespace attune::tools

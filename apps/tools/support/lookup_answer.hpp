@@ -22,9 +22,8 @@ struct LookupQuery {
 
 struct LookupSources {
     std::vector<db::Layer> layers;
-    db::Mode mode = db::Mode::use;
+    db::Rules rules;
     std::string forced;  // ATTUNE_FORCE
-    db::Grade grade = db::Grade::interval;
 };
 
 // A row of the problem's key that does not cover its size: shown, never used.
@@ -43,11 +42,12 @@ struct LookupAnswer {
     std::string match;               // "exact", "interval", "nearest" (shown, not used), "none"
     std::optional<double> distance;  // absent with match "none"
     std::vector<NearRow> near;       // nearest first
-    std::string tune_command;
+    std::string tune_command;        // empty when the collective cannot be tuned
 
     // 0; in mode require 4 for a damaged file, 3 when no applicable row exists for this problem. `message` then says why.
     int exit_code() const;
     std::string message() const;
+    std::string tune_advice() const;  // the command, or why there is none
 };
 // Throws Error(usage) for forced values that are impossible.
 LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const LookupSources& sources);

@@ -130,7 +130,7 @@ Json lookup_json(const LookupAnswer& answer, const core::Topology& topology) {
     for (const db::LayerState& state : answer.loaded.layers)
         document["layers"].push_back(layer_json(state));
     document["nearby"] = near_json(answer);
-    document["tune_command"] = answer.tune_command;
+    document["tune_command"] = answer.tune_command.empty() ? Json(nullptr) : Json(answer.tune_command);
     return document;
 }
 
@@ -153,7 +153,7 @@ std::string lookup_text(const LookupAnswer& answer) {
 
 std::string explain_text(const LookupAnswer& answer) {
     return "\nkey: " + answer.key + "\n\n" + layers_text(answer) + identities_text(answer) + near_text(answer) +
-           "To tune this problem: " + answer.tune_command + "\n";
+           (answer.tune_command.empty() ? answer.tune_advice() : "To tune this problem: " + answer.tune_command) + "\n";
 }
 
 }  // namespace attune::tools

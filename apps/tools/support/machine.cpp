@@ -12,12 +12,10 @@ Machine this_machine(const core::Environment& environment) {
     return machine;
 }
 
-db::Usable usable_on(const core::Topology& topology) {
-    return [topology](const core::TableRow& row) { return collectives::why_never_usable(row, topology); };
-}
-
 db::Rules rules_of(const core::Environment& environment, const core::Topology& topology) {
-    return {db::parse_mode(environment.db_mode.value_or("use")), db::parse_grade(environment.min_grade.value_or("interval")), usable_on(topology)};
+    db::Rules rules = db::rules_of(environment);
+    rules.usable = [topology](const core::TableRow& row) { return collectives::why_never_usable(row, topology); };
+    return rules;
 }
 
 }  // namespace attune::tools

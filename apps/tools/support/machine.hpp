@@ -14,9 +14,8 @@ struct Machine {
 };
 Machine this_machine(const core::Environment& environment);
 
-// Which rows a job on the machine would use, as far as nothing is known about its team.
-db::Usable usable_on(const core::Topology& topology);
-// ATTUNE_DB_MODE and ATTUNE_DB_MIN_GRADE with it. Throws Error(usage) for a wrong word.
+// ATTUNE_DB_MODE, ATTUNE_DB_MIN_GRADE, and which rows a job on the machine could use, as far as nothing is known about its team. Throws Error(usage) for a
+// wrong word.
 db::Rules rules_of(const core::Environment& environment, const core::Topology& topology);
 
 }  // namespace attune::tools

@@ -28,6 +28,12 @@ Machine machine(int model = 97) {
     return out;
 }
 
+db::Rules rules(db::Mode mode, const Machine& here = machine()) {
+    db::Rules out = rules_of({}, here.topology);
+    out.mode = mode;
+    return out;
+}
+
 LookupQuery query(Collective collective, std::uint64_t bytes, int ranks = 4) {
     LookupQuery out;
     out.problem.collective = collective;
@@ -76,7 +82,7 @@ protected:
         db::write_release(path_, content);
     }
     LookupAnswer ask(const LookupQuery& asked, db::Mode mode = db::Mode::use, const Machine& here = machine()) {
-        return look_up(asked, here, {{{"explicit", path_, true}}, mode, {}});
+        return look_up(asked, here, {{{"explicit", path_, true}}, rules(mode, here), {}});
     }
     test::TemporaryFolder folder_;
     std::string path_ = folder_.path() + "/a.attune.db";
@@ -156,10 +162,10 @@ TEST_F(Lookup, ASkippedRowHidesNoRowOfALaterFile) {
     const std::string first = folder_.path() + "/stale.db";
     db::write_release(first, stale);
     const std::vector<db::Layer> both = {{"job", first, true}, {"job", path_, true}};
-    const LookupAnswer answer = look_up(query(Collective::all_reduce, 64), machine(), {both, db::Mode::require, {}});
+    const LookupAnswer answer = look_up(query(Collective::all_reduce, 64), machine(), {both, rules(db::Mode::require), {}});
     EXPECT_EQ(answer.choice.source, collectives::ChoiceSource::tuned) << lookup_text(answer);
     EXPECT_EQ(answer.exit_code(), 0);
-    const LookupAnswer alone = look_up(query(Collective::all_reduce, 64), machine(), {{both[0]}, db::Mode::require, {}});
+    const LookupAnswer alone = look_up(query(Collective::all_reduce, 64), machine(), {{both[0]}, rules(db::Mode::require), {}});
     EXPECT_EQ(alone.exit_code(), 3);
     EXPECT_NE(alone.message().find("1 of 1 row skipped: proven against default version"), std::string::npos) << alone.message();
 }
@@ -167,11 +173,18 @@ TEST_F(Lookup, ASkippedRowHidesNoRowOfALaterFile) {
 TEST_F(Lookup, TheGradeExactRefusesASizeInsideAnInterval) {
     publish({row(Collective::all_reduce, 64, 512, "ring")});
     const auto source = [&](std::uint64_t bytes, db::Grade grade) {
-        return look_up(query(Collective::all_reduce, bytes), machine(), {{{"job", path_, true}}, db::Mode::use, {}, grade}).choice.source;
+        db::Rules graded = rules(db::Mode::use);
+        graded.grade = grade;
+        return look_up(query(Collective::all_reduce, bytes), machine(), {{{"job", path_, true}}, graded, {}}).choice.source;
     };
     EXPECT_EQ(source(128, db::Grade::interval), collectives::ChoiceSource::tuned);
     EXPECT_EQ(source(128, db::Grade::exact), collectives::ChoiceSource::standard);
     EXPECT_EQ(source(512, db::Grade::exact), collectives::ChoiceSource::tuned);
+}
+
+TEST_F(Lookup, TheCommandThatTunesNamesADatabaseWithASpaceAsAShellTakesIt) {
+    const LookupAnswer answer = look_up(query(Collective::all_reduce, 64), machine(), {{{"explicit", "/my data/a.db", true}}, rules(db::Mode::use), {}});
+    EXPECT_TRUE(answer.tune_command.ends_with(" --db '/my data/a.db'")) << answer.tune_command;
 }
 
 TEST_F(Lookup, AnotherMachineIsExplainedFieldByField) {
@@ -210,10 +223,10 @@ TEST_F(Lookup, ModeOffSaysSo) {
 }
 
 TEST_F(Lookup, AForcedConfigIsNamedAsForced) {
-    const LookupAnswer answer = look_up(query(Collective::all_reduce, 64), machine(), {{}, db::Mode::use, "all_reduce=ring"});
+    const LookupAnswer answer = look_up(query(Collective::all_reduce, 64), machine(), {{}, rules(db::Mode::use), "all_reduce=ring"});
     EXPECT_EQ(answer.choice.source, collectives::ChoiceSource::forced);
     EXPECT_EQ(answer.match, "none");
-    EXPECT_THROW(look_up(query(Collective::all_reduce, 64), machine(), {{}, db::Mode::use, "all_reduce=rign"}), core::Error);
+    EXPECT_THROW(look_up(query(Collective::all_reduce, 64), machine(), {{}, rules(db::Mode::use), "all_reduce=rign"}), core::Error);
 }
 
 TEST_F(Lookup, BindingFollowsTheAllowedCpus) {
