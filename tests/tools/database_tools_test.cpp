@@ -230,6 +230,57 @@ TEST_F(DatabaseTools, PublishingWithoutAHomeOfTheUserWritesNothingForTheWholeMac
     EXPECT_NE(result.err.find("no place for the database"), std::string::npos) << result.err;
 }
 
+TEST_F(DatabaseTools, WhereWithoutAHomeOfTheUserNamesNoFileToPublishTo) {
+    const ProcessResult result = attune::test::run_process({std::string(ATTUNE_BIN_FOLDER) + "/attune-db", "where", "--json"},
+                                                           {.environment = {{"HOME", ""}, {"XDG_DATA_HOME", "relative"}}, .folder = {}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const auto parsed = document(result, "attune.db_where.1");
+    EXPECT_TRUE(parsed["release"].is_null());
+    EXPECT_EQ(parsed["journal"]["state"], "missing");
+}
+
+TEST_F(DatabaseTools, TuneAndPublishWriteToTheFirstFileOfTheEnvironment) {
+    record_a_proof();
+    const std::string first = folder_.path() + "/first.attune.db";
+    const ProcessResult result =
+        run({"attune-db", "publish", "--journal", journal_}, {{"ATTUNE_DB", ":" + first + ":" + folder_.path() + "/second.attune.db"}});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(db::read_release(first).rows.size(), 1U);
+    for (const char* tool : {"attune-db", "attune-tune"}) {
+        const ProcessResult none = run({tool, tool == std::string("attune-db") ? "publish" : "barrier"}, {{"ATTUNE_DB", ":"}});
+        EXPECT_EQ(none.code, 2) << tool;
+        EXPECT_NE(none.err.find("ATTUNE_DB names no file"), std::string::npos) << none.err;
+    }
+}
+
+TEST_F(DatabaseTools, ModeOffIsSaidOfEveryFile) {
+    publish();
+    const auto parsed = document(run({"attune-db", "where", "--json"}, {{"ATTUNE_DB_MODE", "off"}}), "attune.db_where.1");
+    EXPECT_EQ(parsed["layers"][0]["state"], "switched off");
+    EXPECT_NE(parsed["layers"][0]["reason"].get<std::string>().find("ATTUNE_DB_MODE=off"), std::string::npos);
+    EXPECT_EQ(parsed["layers"][1]["state"], "missing");
+    EXPECT_NE(run({"attune-db", "list"}, {{"ATTUNE_DB_MODE", "off"}}).err.find("ATTUNE_DB_MODE=off"), std::string::npos);
+}
+
+TEST_F(DatabaseTools, AnEmptyJournalIsOneWithoutTrialsEverywhere) {
+    fs::create_directories(fs::path(journal_).parent_path());
+    std::ofstream(journal_).close();
+    const auto where = document(run({"attune-db", "where", "--json"}), "attune.db_where.1");
+    EXPECT_EQ(where["journal"]["state"], "present");
+    EXPECT_EQ(where["journal"]["trials"], 0);
+    const ProcessResult verified = run({"attune-db", "verify"});
+    EXPECT_EQ(verified.code, 0) << verified.err;
+    EXPECT_NE(verified.out.find("sound journal: 0 trials"), std::string::npos) << verified.out;
+    EXPECT_EQ(run({"attune-db", "verify", journal_}).code, 0);
+    const ProcessResult published = run({"attune-db", "publish"});
+    EXPECT_EQ(published.code, 3);
+    EXPECT_NE(published.err.find("holds no trial of this machine"), std::string::npos) << published.err;
+    EXPECT_EQ(fs::file_size(journal_), 0U) << "reading wrote into it";
+    const std::string other = folder_.path() + "/other.db";  // named as journal, not by its name
+    std::ofstream(other).close();
+    EXPECT_EQ(run({"attune-db", "verify", "--journal", other}).code, 0);
+}
+
 TEST_F(DatabaseTools, ShowFindsARowByIdAndByKey) {
     publish();
     const auto listed = document(run({"attune-db", "list", "--json"}), "attune.db_list.1")["rows"][0];

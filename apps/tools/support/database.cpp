@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t shortest_id = 4;
 
-FileCheck check_journal(const std::string& path) {
+FileCheck read_journal(const std::string& path) {
     const db::Journal journal = db::Journal::open_for_reading(path);
     FileCheck check{path, "journal", 0, {}, 0};
     for (const db::Identity& identity : journal.identities())
@@ -37,22 +37,26 @@ FileCheck check_release(const std::string& path) {
             content.rows.size()};
 }
 
-// The message of an Error about `path`, without the path in front.
-std::string reason_without(const std::string& path, const std::string& message) {
-    const std::string front = db::one_line(path) + ": ";
-    return message.starts_with(front) ? message.substr(front.size()) : db::one_line(message);
+// Whatever keeps the file from being read, it has not passed.
+FileCheck checked(const std::string& path, const std::string& kind, FileCheck (*check)(const std::string&)) {
+    try {
+        return check(path);
+    } catch (const Error& error) {
+        const ErrorCode code = error.code() == ErrorCode::not_found ? ErrorCode::not_found : ErrorCode::check_failed;
+        return {path, kind, static_cast<int>(code), db::reason_of(path, error.what()), 0};
+    }
 }
 
 }  // namespace
 
-DatabaseView view_database(const core::Environment& environment, const std::optional<std::string>& release, const std::optional<std::string>& journal) {
+DatabaseView view_database(const core::Environment& environment, const TargetWish& wish) {
     DatabaseView view;
     view.machine = this_machine(environment);
-    const std::vector<db::Layer> layers = db::layers(environment, release.value_or(""));
-    view.loaded = db::load(layers, view.machine.identity, {db::Mode::use, db::Grade::interval, usable_on(view.machine.topology)});
-    if (layers.empty()) throw Error(ErrorCode::usage, "ATTUNE_DB names no file; unset it, or name a release with --db");
-    view.release = layers.front().path;
-    view.journal = journal.value_or(db::journal_path_of(view.release));
+    view.target = find_release_target(environment, wish);
+    db::Rules rules = rules_of(environment, view.machine.topology);
+    view.switched_off = rules.mode == db::Mode::off;
+    rules.mode = db::Mode::use;  // what is there is shown all the same
+    view.loaded = db::load(db::layers(environment, wish.release.value_or("")), view.machine.identity, rules);
     return view;
 }
 
@@ -86,22 +90,19 @@ std::vector<ListedRow> find_rows(const DatabaseView& view, const std::string& wa
     return rows;
 }
 
-FileCheck check_file(const std::string& path) {
-    const bool journal = db::is_journal(path);
-    try {
-        return journal ? check_journal(path) : check_release(path);
-    } catch (const Error& error) {
-        // Whatever keeps the file from being read, it has not passed.
-        const ErrorCode code = error.code() == ErrorCode::not_found ? ErrorCode::not_found : ErrorCode::check_failed;
-        return {path, journal ? "journal" : "release", static_cast<int>(code), reason_without(path, error.what()), 0};
-    }
+FileCheck check_journal(const std::string& path) {
+    return checked(path, "journal", read_journal);
 }
 
-std::vector<std::string> files_in_use(const DatabaseView& view) {
-    std::vector<std::string> out;
+FileCheck check_file(const std::string& path) {
+    return db::is_journal(path) ? check_journal(path) : checked(path, "release", check_release);
+}
+
+std::vector<FileCheck> check_files_in_use(const DatabaseView& view) {
+    std::vector<FileCheck> out;
     for (const db::LayerState& state : view.loaded.layers)
-        if (state.state != "missing") out.push_back(state.layer.path);
-    if (core::file_exists(view.journal)) out.push_back(view.journal);
+        if (state.state != "missing") out.push_back(check_file(state.layer.path));
+    if (view.target && core::file_exists(view.target->journal)) out.push_back(check_journal(view.target->journal));
     return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "apps/tools/support/json.hpp"
 #include "apps/tools/support/machine.hpp"
+#include "apps/tools/support/release_target.hpp"
 #include "db/lookup.hpp"
 #include "tuner/publish.hpp"
 
@@ -16,10 +17,10 @@ namespace attune::tools {
 struct DatabaseView {
     Machine machine;
     db::Loaded loaded;
-    std::string release;  // where publishing writes: the first layer's file
-    std::string journal;
+    bool switched_off = false;            // by ATTUNE_DB_MODE=off: a job uses nothing of it
+    std::optional<ReleaseTarget> target;  // where publishing writes; nothing for a user without a home
 };
-DatabaseView view_database(const core::Environment& environment, const std::optional<std::string>& release, const std::optional<std::string>& journal);
+DatabaseView view_database(const core::Environment& environment, const TargetWish& wish);
 
 // One row of a layer, of any machine.
 struct ListedRow {
@@ -51,8 +52,9 @@ struct FileCheck {
     std::size_t rows = 0;
 };
 FileCheck check_file(const std::string& path);
-// Existing files among the layers and the journal.
-std::vector<std::string> files_in_use(const DatabaseView& view);
+FileCheck check_journal(const std::string& path);  // as a journal, whatever the file says of itself; an empty one holds no trial yet
+// Existing files among the layers, and the journal.
+std::vector<FileCheck> check_files_in_use(const DatabaseView& view);
 Json verify_json(const std::vector<FileCheck>& checks);
 
 // attune-db publish: the rules of attune-tune over everything the journal holds about this machine. Throws Error(not_found) when that is nothing.
@@ -63,7 +65,7 @@ struct Publication {
     std::size_t damaged = 0;  // trials skipped
     std::vector<std::string> notices;
 };
-Publication publish(const DatabaseView& view);
+Publication publish(const Machine& machine, const ReleaseTarget& target);
 std::string publish_text(const Publication& publication);
 Json publish_json(const Publication& publication);
 

@@ -4,6 +4,7 @@
 #include "apps/tools/support/lookup_answer.hpp"
 #include "apps/tools/support/row_text.hpp"
 #include "apps/tools/support/table.hpp"
+#include "libcore/error.hpp"
 #include "libcore/file.hpp"
 #include "libcore/units.hpp"
 
@@ -16,8 +17,19 @@ namespace attune::tools {
 namespace {
 
 FileCheck journal_check(const DatabaseView& view) {
-    if (!core::file_exists(view.journal)) return {view.journal, "journal", 3, "no such file", 0};
-    return check_file(view.journal);
+    constexpr int missing = static_cast<int>(core::ErrorCode::not_found);
+    if (!view.target) return {"", "journal", missing, "no place for it: neither XDG_DATA_HOME nor HOME is an absolute path", 0};
+    if (!core::file_exists(view.target->journal)) return {view.target->journal, "journal", missing, "no such file", 0};
+    return check_journal(view.target->journal);
+}
+
+// As a job treats the file.
+struct Treatment {
+    std::string state, reason;
+};
+Treatment treatment_of(const DatabaseView& view, const db::LayerState& layer) {
+    if (!view.switched_off || layer.state != "used") return {layer.state, layer.reason};
+    return {"switched off", "ATTUNE_DB_MODE=off; " + layer.reason};
 }
 
 std::string state_of(const FileCheck& check) {
@@ -97,8 +109,10 @@ std::string identity_text(const db::Identity& stored, const db::Identity& curren
 
 std::string where_text(const DatabaseView& view) {
     Table table({{"layer", Align::left}, {"state", Align::left}, {"file", Align::left}, {"reason", Align::left}});
-    for (const db::LayerState& state : view.loaded.layers)
-        table.add_row({state.layer.name, state.state, state.layer.path, state.reason});
+    for (const db::LayerState& layer : view.loaded.layers) {
+        const auto [state, reason] = treatment_of(view, layer);
+        table.add_row({layer.layer.name, state, layer.layer.path, reason});
+    }
     const FileCheck journal = journal_check(view);
     table.add_rule();
     table.add_row({"journal", state_of(journal), journal.file, journal.reason});
@@ -108,12 +122,13 @@ std::string where_text(const DatabaseView& view) {
 Json where_json(const DatabaseView& view) {
     Json document = json_document("attune.db_where/1", view.machine.topology);
     document["layers"] = Json::array();
-    for (const db::LayerState& state : view.loaded.layers)
-        document["layers"].push_back(
-            {{"layer", state.layer.name}, {"state", state.state}, {"file", state.layer.path}, {"reason", state.reason}, {"rows", state.rows}});
+    for (const db::LayerState& layer : view.loaded.layers) {
+        const auto [state, reason] = treatment_of(view, layer);
+        document["layers"].push_back({{"layer", layer.layer.name}, {"state", state}, {"file", layer.layer.path}, {"reason", reason}, {"rows", layer.rows}});
+    }
     const FileCheck journal = journal_check(view);
     document["journal"] = {{"file", journal.file}, {"state", state_of(journal)}, {"reason", journal.reason}, {"trials", journal.rows}};
-    document["release"] = view.release;
+    document["release"] = view.target ? Json(view.target->release) : Json(nullptr);
     return document;
 }
 

@@ -1,6 +1,5 @@
 // A release from the journal, without measuring anything.
 #include "apps/tools/support/database.hpp"
-#include "apps/tools/support/release_target.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "apps/tools/support/table.hpp"
 #include "collectives/default_config.hpp"
@@ -25,25 +24,23 @@ Json rejected_json(const tuner::TestedPoint& point) {
 
 }  // namespace
 
-Publication publish(const DatabaseView& view) {
-    const db::Layer& target = view.loaded.layers.front().layer;
-    if (!target.named && target.name != "user") (void)own_database(core::read_environment());  // says that there is none
-    require_publishable({view.release, view.journal});
-    const db::Identity& identity = view.machine.identity;
-    const db::Journal journal = db::Journal::open_for_reading(view.journal);
+Publication publish(const Machine& machine, const ReleaseTarget& target) {
+    require_publishable(target);
+    const db::Identity& identity = machine.identity;
+    const db::Journal journal = db::Journal::open_for_reading(target.journal);
     const std::vector<db::Trial> trials = journal.trials(identity);
-    if (trials.empty()) throw Error(ErrorCode::not_found, view.journal + ": holds no trial of this machine; start attune-tune");
+    if (trials.empty()) throw Error(ErrorCode::not_found, target.journal + ": holds no trial of this machine; start attune-tune");
     Publication out;
-    out.release = view.release;
+    out.release = target.release;
     out.damaged = journal.damaged();
-    const auto default_of = [&view](const collectives::Problem& problem) { return collectives::default_config(problem, view.machine.topology); };
+    const auto default_of = [&machine](const collectives::Problem& problem) { return collectives::default_config(problem, machine.topology); };
     out.selection = tuner::select_rows(trials, identity, tuner::publish_options(journal, default_of));
     db::ReleaseContent content = tuner::release_content(journal, identity, out.selection);
     content.context = journal.context(identity);
     content.tool_version = version();
     out.rows = content.rows.size();
     // Rows that the journal knows nothing about stay; a damaged release is put aside by write_release(), with a notice.
-    out.notices = db::write_release(view.release, std::move(content), [&out](db::ReleaseContent& all, const db::ReleaseContent& existing) {
+    out.notices = db::write_release(target.release, std::move(content), [&out](db::ReleaseContent& all, const db::ReleaseContent& existing) {
         tuner::keep_untested_rows(all, existing, out.selection);
         out.rows = all.rows.size();
     });

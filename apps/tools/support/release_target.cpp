@@ -1,16 +1,18 @@
 #include "apps/tools/support/release_target.hpp"
 
-#include "db/footer.hpp"
+#include "db/file_system.hpp"
 #include "db/journal.hpp"
+#include "db/lookup.hpp"
 #include "db/release.hpp"
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 namespace attune::tools {
 
@@ -24,16 +26,9 @@ Error refused(const std::string& path, const std::string& why) {
     return {ErrorCode::usage, path + ": " + why};
 }
 
-// One file has one name here, links resolved as far as the path exists.
-std::string canonical(const std::string& path) {
-    std::error_code error;
-    const fs::path result = fs::weakly_canonical(fs::absolute(path), error);
-    return error ? path : result.string();
-}
-
 bool same_file(const std::string& a, const std::string& b) {
     std::error_code error;
-    return canonical(a) == canonical(b) || fs::equivalent(a, b, error);
+    return db::absolute_path(a) == db::absolute_path(b) || fs::equivalent(a, b, error);
 }
 
 void require_writable_folder(const std::string& release) {
@@ -45,35 +40,25 @@ void require_writable_folder(const std::string& release) {
         throw Error(ErrorCode::failure, release + ": cannot write in " + folder.string() + " (" + std::strerror(errno) + "); name another file with --db");
 }
 
-void require_replaceable(const std::string& release) {
-    if (db::is_journal(release)) throw refused(release, "is a journal, which a release would replace; name another file with --db");
-    if (!db::is_release(release)) throw refused(release, "is no release, and publishing would replace it; remove it, or name another file with --db");
-    try {
-        (void)db::read_release(release);
-    } catch (const db::ReleaseError& error) {
-        if (error.kind() == db::ReleaseError::Kind::damaged) return;  // put aside when the new one is written
-        throw Error(ErrorCode::failure, std::string(error.what()) + "; name another file with --db");
-    }
-}
-
 }  // namespace
 
-std::string own_database(const core::Environment& environment) {
-    if (auto path = core::user_database_path(environment)) return std::move(*path);
+std::optional<ReleaseTarget> find_release_target(const core::Environment& environment, const TargetWish& wish) {
+    const std::vector<db::Layer> layers = db::layers(environment, wish.release.value_or(""));
+    if (layers.empty()) throw Error(ErrorCode::usage, "ATTUNE_DB names no file; unset it, or name a release with --db");
+    const db::Layer& first = layers.front();
+    if (!first.named && core::user_database_path(environment) != first.path) return std::nullopt;
+    return ReleaseTarget{first.path, wish.journal.value_or(db::journal_path_of(first.path))};
+}
+
+ReleaseTarget release_target(const core::Environment& environment, const TargetWish& wish) {
+    if (auto target = find_release_target(environment, wish)) return std::move(*target);
     throw Error(ErrorCode::failure, "no place for the database: neither XDG_DATA_HOME nor HOME is an absolute path; name a file with --db FILE");
 }
 
 void require_publishable(const ReleaseTarget& target) {
-    const std::string& release = target.release;
-    if (same_file(release, target.journal)) throw refused(release, "is named as release and as journal; name two files with --db and --journal");
-    struct stat facts {};
-    if (::lstat(release.c_str(), &facts) == 0) {
-        if (S_ISLNK(facts.st_mode)) throw refused(release, "is a symbolic link; name the file itself with --db");
-        if (S_ISDIR(facts.st_mode)) throw refused(release, "is a folder; name a file in it with --db");
-        if (!S_ISREG(facts.st_mode)) throw refused(release, "is no regular file; name another with --db");
-        if (facts.st_size > 0) require_replaceable(release);
-    }
-    require_writable_folder(release);
+    if (same_file(target.release, target.journal)) throw refused(target.release, "is named as release and as journal; name two files with --db and --journal");
+    db::require_replaceable(target.release);
+    require_writable_folder(target.release);
 }
 
 void require_not_default(const ReleaseTarget& target, const core::Environment& environment) {

@@ -3,6 +3,7 @@
 
 #include "libcore/environment.hpp"
 
+#include <optional>
 #include <string>
 
 namespace attune::tools {
@@ -12,10 +13,17 @@ struct ReleaseTarget {
     std::string release, journal;
 };
 
-// The user's own database; those of the site and the system are written only when named. Throws Error(failure) when the user has no absolute home.
-std::string own_database(const core::Environment& environment);
-// Throws Error(usage) when `release` is something else than a release, sound or damaged, or an empty or missing file: a folder, a link, a device, a
-// text file, a journal, the journal of this very run; Error(failure) when it cannot be written there: a newer release, a folder without permission.
+// --db and --journal.
+struct TargetWish {
+    std::optional<std::string> release, journal;
+};
+
+// --db, else the first file of ATTUNE_DB, else the user's own; those of the site and the system are written only when named. Nothing when the user has no
+// absolute home. Throws Error(usage) when ATTUNE_DB names no file.
+std::optional<ReleaseTarget> find_release_target(const core::Environment& environment, const TargetWish& wish);
+// The same for who must write: Error(failure) when there is none.
+ReleaseTarget release_target(const core::Environment& environment, const TargetWish& wish);
+// Throws like db::require_replaceable(), Error(usage) when both are one file, and Error(failure) when nothing can be written in the folder.
 void require_publishable(const ReleaseTarget& target);
 // Throws Error(usage) when either is, by whatever name, a file that jobs use without being told: rows of a test default must not get there.
 void require_not_default(const ReleaseTarget& target, const core::Environment& environment);

@@ -3,8 +3,6 @@
 #include "apps/tools/support/release_target.hpp"
 #include "apps/tools/support/run_tool.hpp"
 #include "collectives/transport/process_memory.hpp"
-#include "db/journal.hpp"
-#include "db/lookup.hpp"
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
@@ -18,7 +16,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <iterator>
 #include <thread>
 
@@ -29,18 +26,6 @@ using core::Error;
 using core::ErrorCode;
 
 const std::vector<std::string> default_collectives{"all_reduce", "all_gather", "reduce_scatter", "broadcast"};
-
-// --db, else the first file of ATTUNE_DB, else the user's own.
-std::string release_path_of(const TuneOptions& options) {
-    if (options.db) return *options.db;
-    const auto environment = core::read_environment();
-    if (environment.db) {
-        const auto layers = db::layers(environment, "");
-        if (layers.empty()) throw Error(ErrorCode::usage, "ATTUNE_DB names no file; unset it, or name a release with --db");
-        return layers.front().path;
-    }
-    return own_database(environment);
-}
 
 void check(const TuneOptions& options) {
     if (core::read_environment().rank)
@@ -96,11 +81,10 @@ void fill_session(const TuneOptions& options, TunePlan& plan) {
     session.pause = [](std::int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); };
 }
 
-// A ladder of sizes says nothing of amounts and partners.
 collectives::Collective tunable(const std::string& name) {
     const collectives::Collective collective = collectives::parse_collective(name);
-    if (!collectives::has_amounts(collective)) return collective;
-    throw core::Error(core::ErrorCode::usage, name + " has amounts of its own and runs on its default; attune-tune tunes the collectives with one count");
+    if (const auto why = tuner::why_untunable(collective)) throw Error(ErrorCode::usage, *why);
+    return collective;
 }
 
 }  // namespace
@@ -113,7 +97,8 @@ TunePlan plan_tune(const TuneOptions& options) {
     plan.identity = db::identity_of(plan.topology);
     for (const auto& name : options.collectives.empty() ? default_collectives : options.collectives) {
         if (name == "all") {
-            std::ranges::copy_if(collectives::all_collectives(), std::back_inserter(plan.collectives), std::not_fn(collectives::has_amounts));
+            std::ranges::copy_if(collectives::all_collectives(), std::back_inserter(plan.collectives),
+                                 [](auto collective) { return !tuner::why_untunable(collective); });
             break;
         }
         plan.collectives.push_back(tunable(name));
@@ -121,12 +106,13 @@ TunePlan plan_tune(const TuneOptions& options) {
     plan.sizes = options.sizes.sizes();
     // A barrier has no size: alone it is one problem.
     if (std::ranges::all_of(plan.collectives, [](auto collective) { return collective == collectives::Collective::barrier; })) plan.sizes = {0};
-    plan.release_path = release_path_of(options);
     plan.named = options.db.has_value();
-    plan.journal_path = options.journal ? *options.journal : db::journal_path_of(plan.release_path);
+    const ReleaseTarget target = release_target(core::read_environment(), {options.db, options.journal});
+    plan.release_path = target.release;
+    plan.journal_path = target.journal;
     if (options.resume && !core::file_exists(plan.journal_path))
         throw Error(ErrorCode::usage, plan.journal_path + ": no such journal, so there is nothing to resume; start a run without --resume");
-    if (!options.candidate_zero.empty()) require_not_default({plan.release_path, plan.journal_path}, core::read_environment());
+    if (!options.candidate_zero.empty()) require_not_default(target, core::read_environment());
     plan.target.space.topology = plan.topology;
     plan.target.space.oversubscribed = options.ranks > static_cast<int>(plan.topology.allowed.cpus.size());
     plan.target.space.direct_copies = options.transport == "local" || (options.transport == "shm" && collectives::direct_refusal_here().empty());
