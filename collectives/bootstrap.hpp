@@ -29,6 +29,8 @@ public:
     // caller's own descriptors are not consumed. A descriptor of a rank on another host arrives as -1. Throws Error(failure) when a rank or the launcher
     // is gone or 60 s pass.
     virtual std::vector<Contribution> all_gather(std::span<const std::byte> bytes, std::span<const int> descriptors) = 0;
+    // Whether an exchange that fails on one rank fails on all of them.
+    virtual bool fails_everywhere() const noexcept { return false; }
     // This host's address as rank 0 can reach it; empty = all ranks are on this host.
     virtual std::string address() const { return {}; }
     // What all ranks knew before they met, so that it need not travel; nullopt = contributions reach nobody else.

@@ -21,6 +21,7 @@ using core::ErrorCode;
 struct Round {
     std::vector<Contribution> contributions;
     std::size_t arrived = 0;
+    std::string abandoned;  // why a rank gave up waiting: then nobody completes it any more
 
     explicit Round(std::size_t size) : contributions(size) {}
     Round(const Round&) = delete;
@@ -54,6 +55,8 @@ public:
     Rank rank() const noexcept override { return rank_; }
     int size() const noexcept override { return static_cast<int>(meeting_->size); }
 
+    bool fails_everywhere() const noexcept override { return true; }
+
     std::vector<Contribution> all_gather(std::span<const std::byte> bytes, std::span<const int> descriptors) override {
         check_limits(bytes, descriptors);
         std::vector<int> copies = duplicate_all(descriptors);
@@ -68,6 +71,7 @@ private:
     std::shared_ptr<Round> complete_round(Contribution own) {
         std::unique_lock lock(meeting_->mutex);
         const std::shared_ptr<Round> round = meeting_->round;
+        if (!round->abandoned.empty()) throw failure(round->abandoned);
         round->contributions[static_cast<std::size_t>(rank_)] = std::move(own);
         ++round->arrived;
         if (round->complete()) {
@@ -75,10 +79,15 @@ private:
             meeting_->changed.notify_all();
             return round;
         }
-        const bool woken = meeting_->changed.wait_for(lock, patience_, [&] { return round->complete() || meeting_->left; });
+        const auto decided = [&] { return round->complete() || !round->abandoned.empty() || meeting_->left; };
+        const bool woken = meeting_->changed.wait_for(lock, patience_, decided);
         if (round->complete()) return round;
-        if (!woken) throw failure(fmt::format("not all ranks arrived within {} s", std::chrono::duration<double>(patience_).count()));
-        throw failure(fmt::format("rank {} has ended", *meeting_->left));
+        if (round->abandoned.empty()) {
+            const double seconds = std::chrono::duration<double>(patience_).count();
+            round->abandoned = woken ? fmt::format("rank {} has ended", *meeting_->left) : fmt::format("not all ranks arrived within {} s", seconds);
+            meeting_->changed.notify_all();
+        }
+        throw failure(round->abandoned);
     }
 
     Error failure(std::string_view what) const {

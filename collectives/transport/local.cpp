@@ -3,8 +3,9 @@
 #include "collectives/transport/ring_transport.hpp"
 #include "libcore/error.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,40 +38,55 @@ std::vector<std::unique_ptr<Transport>> make_local_transports(int ranks, const T
 
 namespace {
 
-// Where rank 0 keeps what it made until everybody has taken a part: an address that only threads of one process understand.
+// Where rank 0 puts what it made; the rank that takes the last part frees it.
 struct Nursery {
-    std::int64_t process = 0;
-    std::vector<std::unique_ptr<Transport>>* transports = nullptr;
+    std::vector<std::unique_ptr<Transport>> transports;
+    std::atomic<std::size_t> left;
+
+    explicit Nursery(std::vector<std::unique_ptr<Transport>> made) : transports(std::move(made)), left(transports.size()) {}
 };
 
-// Rank 0's; nothing on all ranks when they are not all of one process.
-std::optional<Nursery> nursery_of(const std::vector<Contribution>& contributions) {
-    std::vector<Nursery> nurseries(contributions.size());
-    for (std::size_t rank = 0; rank < contributions.size(); ++rank) {
-        if (contributions[rank].bytes.size() != sizeof(Nursery)) return {};
-        std::memcpy(&nurseries[rank], contributions[rank].bytes.data(), sizeof(Nursery));
-        if (nurseries[rank].process != getpid()) return {};
+// The word of each rank. Throws Error(failure) when one has sent something else.
+std::vector<std::uint64_t> exchange_words(Bootstrap& bootstrap, std::uint64_t own) {
+    std::vector<std::uint64_t> words;
+    for (const Contribution& contribution : bootstrap.all_gather(std::as_bytes(std::span(&own, 1)), {})) {
+        if (contribution.bytes.size() != sizeof own)
+            throw core::Error(core::ErrorCode::failure, "a rank did not pass what transport 'local' needs; run the same build on every rank");
+        std::memcpy(&words.emplace_back(), contribution.bytes.data(), sizeof own);
     }
-    return nurseries.front();
+    return words;
+}
+
+void require_one_process(Bootstrap& bootstrap) {
+    const auto own = static_cast<std::uint64_t>(getpid());
+    const std::vector<std::uint64_t> processes = exchange_words(bootstrap, own);
+    if (std::ranges::all_of(processes, [own](std::uint64_t process) { return process == own; })) return;
+    throw core::Error(core::ErrorCode::usage,
+                      "transport 'local' is for threads of one process, but there are " + std::to_string(bootstrap.size()) + " processes; use shm");
+}
+
+// The same on all ranks: an address that only threads of one process understand.
+Nursery* shared_nursery(Bootstrap& bootstrap, const TransportOptions& options) {
+    std::unique_ptr<Nursery> made;
+    if (bootstrap.rank() == 0) made = std::make_unique<Nursery>(make_local_transports(bootstrap.size(), options));
+    try {
+        const std::vector<std::uint64_t> addresses = exchange_words(bootstrap, reinterpret_cast<std::uintptr_t>(made.get()));
+        (void)made.release();  // by now its parts are counted
+        return reinterpret_cast<Nursery*>(static_cast<std::uintptr_t>(addresses.front()));
+    } catch (...) {
+        // Where another rank may have got the address it is about to take its part.
+        if (!bootstrap.fails_everywhere()) (void)made.release();
+        throw;
+    }
 }
 
 }  // namespace
 
 std::unique_ptr<Transport> make_local_transport(Bootstrap& bootstrap, const TransportOptions& options) {
-    // Never freed when the exchange fails: another thread may be about to take its part.
-    auto made = std::make_unique<std::vector<std::unique_ptr<Transport>>>();
-    if (bootstrap.rank() == 0) *made = make_local_transports(bootstrap.size(), options);
-    const Nursery own{getpid(), made.get()};
-    std::vector<std::unique_ptr<Transport>>* const kept = made.release();
-    const std::optional<Nursery> nursery = nursery_of(bootstrap.all_gather(std::as_bytes(std::span(&own, 1)), {}));
-    if (!nursery) {
-        delete kept;
-        throw core::Error(core::ErrorCode::usage,
-                          "transport 'local' is for threads of one process, but there are " + std::to_string(bootstrap.size()) + " processes; use shm");
-    }
-    std::unique_ptr<Transport> transport = std::move((*nursery->transports)[static_cast<std::size_t>(bootstrap.rank())]);
-    bootstrap.all_gather({}, {});
-    delete kept;
+    require_one_process(bootstrap);
+    Nursery* const nursery = shared_nursery(bootstrap, options);
+    std::unique_ptr<Transport> transport = std::move(nursery->transports[static_cast<std::size_t>(bootstrap.rank())]);
+    if (nursery->left.fetch_sub(1) == 1) delete nursery;
     return transport;
 }
 

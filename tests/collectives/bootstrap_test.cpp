@@ -88,6 +88,12 @@ TEST(LocalBootstrapTest, GivesUpAfterItsPatience) {
     EXPECT_NE(failure_of([&] { bootstraps[0]->all_gather({}, {}); }).find("not all ranks arrived within 0.001 s"), std::string::npos);
 }
 
+TEST(LocalBootstrapTest, WhatOneRankGaveUpSucceedsOnNone) {
+    auto bootstraps = make_local_bootstraps(2, 1ms);
+    EXPECT_THROW(bootstraps[0]->all_gather({}, {}), core::Error);
+    EXPECT_NE(failure_of([&] { bootstraps[1]->all_gather({}, {}); }).find("not all ranks arrived"), std::string::npos);
+}
+
 TEST(LocalBootstrapTest, RefusesContributionsOverTheLimits) {
     auto bootstraps = make_local_bootstraps(1);
     const std::vector<std::byte> large(bootstrap_bytes_limit + 1);

@@ -1,16 +1,21 @@
 // The ring protocol over threads: order, windows, multicasts, and the records ranks publish.
 #include "collectives/transport/transport.hpp"
 
+#include "collectives/bootstrap.hpp"
 #include "collectives/transport/ring_layout.hpp"
 #include "libcore/error.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 namespace attune::collectives {
 namespace {
@@ -219,6 +224,33 @@ TEST(Ring, TheFirstAbortWinsAndLongTextsAreCut) {
     team[0]->abort("late");
     EXPECT_EQ(team[0]->abort_reason(), std::string(abort_text_bytes - 1, 'x'));
     EXPECT_TRUE(team[0]->dead_ranks().empty());
+}
+
+// What the exchange of transport 'local' consists of is known here to make it fail half way; that nothing leaks is for the address sanitizer.
+TEST(LocalTransport, IsFreedWhenARankEndsWhileItIsHandedOut) {
+    for (const Rank stays : {0, 1}) {
+        auto bootstraps = make_local_bootstraps(2);
+        const std::uint64_t process = static_cast<std::uint64_t>(::getpid());
+        std::thread leaver([&] {
+            auto& bootstrap = bootstraps[static_cast<std::size_t>(1 - stays)];
+            (void)bootstrap->all_gather(std::as_bytes(std::span(&process, 1)), {});
+            bootstrap.reset();
+        });
+        EXPECT_THROW(make_local_transport(*bootstraps[static_cast<std::size_t>(stays)], tiny()), core::Error);
+        leaver.join();
+    }
+}
+
+TEST(LocalTransport, IsHandedToEachRankOnce) {
+    auto bootstraps = make_local_bootstraps(3);
+    std::vector<std::unique_ptr<Transport>> transports(3);
+    std::vector<std::thread> ranks;
+    for (std::size_t rank = 0; rank < transports.size(); ++rank)
+        ranks.emplace_back([&, rank] { transports[rank] = make_local_transport(*bootstraps[rank], tiny()); });
+    for (std::thread& rank : ranks)
+        rank.join();
+    for (std::size_t rank = 0; rank < transports.size(); ++rank)
+        EXPECT_EQ(transports[rank]->rank(), static_cast<Rank>(rank));
 }
 
 }  // namespace
