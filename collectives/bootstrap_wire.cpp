@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -86,21 +87,32 @@ SendState send_packet(int socket, PacketHeader header, std::span<const std::byte
     }
 }
 
-ReceiveState peek_packet(int socket) {
+namespace {
+
+// The state of what is next, and how many bytes it has.
+std::pair<ReceiveState, std::size_t> look(int socket) {
     std::uint32_t magic = 0;
-    ssize_t got = 0;
+    ssize_t size = 0;
     do {
-        got = ::recv(socket, &magic, sizeof magic, MSG_PEEK | MSG_DONTWAIT);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? ReceiveState::empty : ReceiveState::gone;
-    if (got == 0) return ReceiveState::gone;
-    return got == sizeof magic && magic == bootstrap_magic ? ReceiveState::received : ReceiveState::foreign;
+        size = ::recv(socket, &magic, sizeof magic, MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC);
+    } while (size < 0 && errno == EINTR);
+    if (size < 0) return {errno == EAGAIN || errno == EWOULDBLOCK ? ReceiveState::empty : ReceiveState::gone, 0};
+    if (size == 0) return {ReceiveState::gone, 0};
+    const bool ours = static_cast<std::size_t>(size) >= sizeof magic && magic == bootstrap_magic;
+    return {ours ? ReceiveState::received : ReceiveState::foreign, static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+ReceiveState peek_packet(int socket) {
+    return look(socket).first;
 }
 
 ReceiveState receive_packet(int socket, Packet& packet) {
-    const ReceiveState next = peek_packet(socket);
+    const auto [next, size] = look(socket);
     if (next != ReceiveState::received) return next;
-    packet.content.bytes.resize(bootstrap_bytes_limit);
+    // As much as came and no more: teams of hundreds of ranks keep tens of thousands of packets.
+    packet.content.bytes.resize(std::min(size - std::min(size, sizeof packet.header), bootstrap_bytes_limit));
     iovec parts[2] = {{&packet.header, sizeof packet.header}, {packet.content.bytes.data(), packet.content.bytes.size()}};
     alignas(cmsghdr) std::byte control[control_bytes];
     msghdr message{};
