@@ -1,19 +1,24 @@
 // The programs that make every call of the public headers, on real ranks.
+#include "collectives/catalogue.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "tests/support/run_process.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace attune::test {
 namespace {
 
 class EveryCall : public testing::TestWithParam<int> {
 protected:
-    ProcessResult run(const std::string& program) {
+    ProcessResult run(const std::string& program, std::vector<std::pair<std::string, std::string>> environment = {}) {
         const TemporaryFolder folder;
         ProcessOptions options;
-        options.environment = {{"XDG_DATA_HOME", folder.path()}};
+        options.environment = std::move(environment);
+        options.environment.emplace_back("XDG_DATA_HOME", folder.path());
         options.folder = folder.path();
         return run_process({ATTUNE_RUN, "-n", std::to_string(GetParam()), "--", program}, options);
     }
@@ -38,6 +43,39 @@ TEST_P(EveryCall, OfTheExampleInCIsRight) {
 TEST_P(EveryCall, AllocatesNothingWhenRepeated) {
     const ProcessResult result = run(ATTUNE_ALLOCATION_PROGRAM);
     EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
+bool applies(const collectives::Algorithm& algorithm, int ranks) {
+    constexpr std::uint64_t elements = 64;
+    collectives::Problem problem;
+    problem.collective = algorithm.collective;
+    problem.ranks = ranks;
+    core::Config config;
+    config.set("algorithm", algorithm.name);
+    return !collectives::reject(collectives::with_elements(problem, elements), config);
+}
+
+// What ATTUNE_FORCE says when each collective gets its algorithm of this number, of those that run on so many ranks, counted round.
+std::string forced_everywhere(int ranks, std::size_t number) {
+    std::string text;
+    for (const collectives::Collective collective : collectives::all_collectives()) {
+        std::vector<std::string> names;
+        for (const collectives::Algorithm* algorithm : collectives::algorithms_for(collective))
+            if (applies(*algorithm, ranks)) names.emplace_back(algorithm->name);
+        text += std::string(text.empty() ? "" : ";") + std::string(name_of(collective)) + "=" + names.at(number % names.size());
+    }
+    return text;
+}
+
+TEST_P(EveryCall, OfTheHeaderForCxxIsRightWithEachAlgorithmForced) {
+    constexpr std::size_t most = 6;  // algorithms of one collective, all_reduce
+    for (std::size_t number = 0; number < most; ++number) {
+        const std::string force = forced_everywhere(GetParam(), number);
+        const ProcessResult result = run(ATTUNE_EVERY_CALL_PROGRAM, {{"ATTUNE_FORCE", force}, {"ATTUNE_LOG", "info"}});
+        EXPECT_EQ(result.code, 0) << force << ": " << result.err;
+        EXPECT_NE(result.err.find(" 0 % default, 100 % forced"), std::string::npos) << force << ": " << result.err;
+        EXPECT_EQ(result.err.find("to tune:"), std::string::npos) << result.err;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryCall, testing::Values(1, 2, 3, 4));

@@ -1,4 +1,5 @@
 // Programs that link libattune.so, started as users start them, with and without a database.
+#include "collectives/catalogue.hpp"
 #include "libcore/topology.hpp"
 #include "tests/runtime/ring_release.hpp"
 #include "tests/support/run_process.hpp"
@@ -125,6 +126,26 @@ TEST_F(RuntimeTest, ForcedChoicesAreShownAndImpossibleOnesExitTwo) {
     const ProcessResult wrong = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", "all_reduce=rinq"}});
     EXPECT_EQ(wrong.code, 2);
     EXPECT_TRUE(contains(wrong.err, "did you mean 'ring'?")) << wrong.err;
+}
+
+TEST_F(RuntimeTest, AWrongWordForcedOnAnyCollectiveExitsTwoBeforeACall) {
+    for (const collectives::Collective collective : collectives::all_collectives()) {
+        const std::string name(name_of(collective));
+        const ProcessResult wrong = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", "all_reduce=ring;" + (name == "all_reduce" ? "" : name) + "=quick"}});
+        EXPECT_EQ(wrong.code, 2) << name << ": " << wrong.err;
+        const ProcessResult axis = on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", name + "=segment_byte=1K"}});
+        EXPECT_EQ(axis.code, 2) << name;
+        EXPECT_TRUE(contains(axis.err, "did you mean 'segment_bytes'?")) << axis.err;
+    }
+    for (const char* text : {"all_redcue=ring", "all_reduce", "all_reduce=", "all_reduce=ring;all_reduce=one_shot", "all_reduce=ring,ring"})
+        EXPECT_EQ(on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", text}}).code, 2) << text;
+}
+
+TEST_F(RuntimeTest, AForcedAlgorithmThatDoesNotApplyExitsTwoWithItsReason) {
+    const ProcessResult result = on_ranks(3, ATTUNE_EVERY_CALL_PROGRAM, {{"ATTUNE_FORCE", "all_gather=recursive_doubling"}});
+    EXPECT_NE(result.code, 0);
+    EXPECT_TRUE(contains(result.err, "the forced choice all_gather=algorithm=recursive_doubling is impossible: ")) << result.err;
+    EXPECT_TRUE(contains(result.err, "power of two")) << result.err;
 }
 
 TEST_F(RuntimeTest, WrongWordsInTheEnvironmentExitTwo) {
