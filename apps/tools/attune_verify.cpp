@@ -26,7 +26,7 @@ struct Options {
     std::string algorithm;
     tools::RankList ranks = tools::RankList::parse("1-17,31-33");
     tools::RootChoice roots = tools::RootChoice::parse("all");
-    std::vector<std::string> settings;
+    core::Config settings;
     bool json = false;
     bool quiet = false;
 };
@@ -107,9 +107,8 @@ void print_totals(const Totals& totals, double seconds) {
 // Takes the algorithm out of --set and refuses what would change nothing that is proved.
 core::Config pinned_axes(Options& options) {
     const std::vector<std::string> axes = {"segment_bytes", "channels", "protocol", "inline_bytes"};
-    const core::Config given = core::Config::parse(core::join(options.settings, ","));
     core::Config pinned;
-    for (const auto& [name, value] : given.entries()) {
+    for (const auto& [name, value] : options.settings.entries()) {
         if (name != "algorithm") {
             if (std::find(axes.begin(), axes.end(), name) == axes.end())
                 throw core::Error(core::ErrorCode::usage,
@@ -166,8 +165,7 @@ tools::Body set_up(CLI::App& app) {
     app.add_option("--algorithm", options->algorithm, "only this algorithm");
     tools::add_rank_list_option(app, options->ranks);
     tools::add_roots_option(app, options->roots);
-    app.add_option("--set", options->settings, "fix an axis instead of sweeping it: algorithm, segment_bytes, channels, protocol, inline_bytes")
-        ->type_name("KEY=VALUE");
+    tools::add_set_option(app, options->settings, "fix an axis instead of sweeping it: algorithm, segment_bytes, channels, protocol, inline_bytes");
     tools::add_json_option(app, options->json);
     tools::add_quiet_option(app, options->quiet);
     return [options] { return run(*options); };

@@ -72,19 +72,38 @@ private:
 
     void add_applicable(const db::ReleaseRow& row) {
         const core::Key& key = row.row.key;
-        if (!wanted(key)) return;
+        const std::vector<std::uint64_t> ends = ends_asked_for(row.row);
+        if (ends.empty() || !wanted(key)) return;
         if (key.binding == "bound" && machine_.oversubscribed(key.ranks)) return skip(row, "needs one CPU for each of its ranks");
-        std::vector<std::uint64_t> ends = {row.row.low_bytes};
-        if (row.row.high_bytes != row.row.low_bytes) ends.push_back(row.row.high_bytes);
         for (const std::uint64_t bytes : ends)
             add_end(row, bytes);
     }
 
+    // Of the row's interval what -b and -e leave of it; rows that know no size are for every size.
+    std::vector<std::uint64_t> ends_asked_for(const core::TableRow& row) const {
+        const bool all = !options_.sizes_given || row.high_bytes == 0;
+        const std::uint64_t low = all ? row.low_bytes : std::max(row.low_bytes, options_.sizes.min_bytes);
+        const std::uint64_t high = all ? row.high_bytes : std::min(row.high_bytes, options_.sizes.max_bytes);
+        if (low > high) return {};
+        return low == high ? std::vector{low} : std::vector{low, high};
+    }
+
     bool wanted(const core::Key& key) const {
         const std::vector<collectives::Collective> asked = collectives_of(options_);
+        if (key.target != "collective" || std::ranges::find(asked, collectives::parse_collective(key.collective)) == asked.end()) return false;
         const std::vector<int>& ranks = options_.ranks.values;
         if (options_.ranks_given && std::ranges::find(ranks, key.ranks) == ranks.end()) return false;
-        return key.target == "collective" && std::ranges::find(asked, collectives::parse_collective(key.collective)) != asked.end();
+        if (options_.transport_named && key.transport != options_.transport) return false;
+        if (options_.in_place != "both" && key.in_place != (options_.in_place == "yes")) return false;
+        return wanted_type(key);
+    }
+
+    // Rows that move bytes are for every type, those without an operator for every operator.
+    bool wanted_type(const core::Key& key) const {
+        const auto type = [&](const std::string& word) { return word == "all" || core::name_of(core::parse_dtype(word)) == key.dtype_class; };
+        const auto op = [&](const std::string& word) { return word == "all" || core::name_of(core::parse_op(word)) == key.op; };
+        if (options_.dtypes_given && key.dtype_class != "bytes" && std::ranges::none_of(options_.dtypes, type)) return false;
+        return !options_.ops_given || key.op == "none" || std::ranges::any_of(options_.ops, op);
     }
 
     void add_end(const db::ReleaseRow& row, std::uint64_t bytes) {

@@ -2,6 +2,7 @@
 
 #include "apps/tools/bench/problems.hpp"
 #include "apps/tools/support/machine.hpp"
+#include "collectives/applicability.hpp"
 #include "collectives/catalogue.hpp"
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
@@ -38,15 +39,22 @@ void require_databases(const db::Loaded& loaded) {
     }
 }
 
+// The rules of a job of these ranks; a re-test of rows starts the ranks that they want.
+db::Rules job_rules(const Options& options, const core::Environment& environment, const core::Topology& topology) {
+    db::Rules rules = rules_of(environment, topology);
+    if (options.rows) return rules;
+    rules.other_team = [&options](const core::TableRow& row) { return collectives::why_other_team(row, options.ranks.values, options.transport); };
+    return rules;
+}
+
 }  // namespace
 
 Machine discover_machine(const Options& options) {
     const core::Environment environment = core::read_environment();
+    const tools::Machine here = this_machine(environment);
     Machine machine;
-    machine.topology = core::discover_topology();
-    if (environment.launch_cpus) machine.topology.allowed = core::CpuSet::parse(*environment.launch_cpus);
-    const db::Rules rules = rules_of(environment, machine.topology);
-    machine.loaded = db::load(db::layers(environment, options.db.value_or("")), db::identity_of(machine.topology), rules);
+    machine.topology = here.topology;
+    machine.loaded = db::load(db::layers(environment, options.db.value_or("")), here.identity, job_rules(options, environment, here.topology));
     if (machine.loaded.fatal_code != 0) throw core::Error(static_cast<core::ErrorCode>(machine.loaded.fatal_code), machine.loaded.fatal_message);
     if (!options.compare.empty()) require_databases(machine.loaded);
     const core::Log log(options.log, "attune-bench");
@@ -70,7 +78,7 @@ collectives::ForcedChoices forced_choices(const Options& options) {
         const std::optional<std::string> force = core::read_environment().force;
         return force && options.compare.empty() ? collectives::ForcedChoices::parse(*force) : collectives::ForcedChoices{};
     }
-    const core::Config settings = settings_of(options);
+    const core::Config& settings = options.settings;
     const std::string wanted = options.algorithm.empty() ? settings.algorithm() : options.algorithm;
     collectives::ForcedChoices choices;
     std::optional<core::Error> refused;

@@ -85,7 +85,7 @@ void add_method_options(CLI::App& app, Options& options) {
 
 void add_choice_options(CLI::App& app, Options& options) {
     app.add_option("--algorithm", options.algorithm, "Force this algorithm (see --list)")->type_name("NAME");
-    app.add_option("--set", options.settings, "Force a parameter, e.g. segment_bytes=64K; repeatable")->type_name("KEY=VALUE")->allow_extra_args(false);
+    add_set_option(app, options.settings, "Force a parameter, e.g. segment_bytes=64K; repeatable");
     add_db_option(app, options.db);
     add_word_list_option(app, "--compare", options.compare, {"side", {"default", "tuned"}, "default,tuned: paired; exits 4 when tuned is slower"})
         ->allow_extra_args(false);
@@ -122,17 +122,16 @@ void add_options(CLI::App& app, Options& options) {
 
 void apply_environment(const CLI::App& app, const core::Environment& environment, Options& options) {
     options.ranks_given = app.count("--ranks") != 0;
-    if (environment.transport) core::require_word("ATTUNE_TRANSPORT", *environment.transport, transport_words());
+    options.sizes_given = app.count("-b") + app.count("-e") != 0;
+    options.dtypes_given = app.count("--dtype") != 0;
+    options.ops_given = app.count("--op") != 0;
     options.transport_named = environment.transport || app.count("--transport") != 0;
     if (app.count("--transport") == 0) {
         const bool mapped = options.nodes.given() && !options.ranks.values.empty();
         options.transport = environment.transport.value_or(mapped ? options.nodes.transport(options.ranks.values.back()) : "shm");
     }
-    if (environment.timeout) {
-        const std::int64_t timeout = core::parse_duration_ns(*environment.timeout);
-        if (app.count("--timeout") == 0) options.timeout_ns = timeout;
-    }
-    if (environment.log) options.log = core::parse_log_level(*environment.log);
+    if (app.count("--timeout") == 0) options.timeout_ns = core::timeout_ns_of(environment).value_or(options.timeout_ns);
+    options.log = core::log_level_of(environment, options.log);
     if (environment.trace && environment.rank.value_or(0) == 0)
         core::Log(options.log, "attune-bench").warn("ATTUNE_TRACE is not used by benchmarks; it traces programs that use the library");
 }

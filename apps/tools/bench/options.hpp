@@ -34,11 +34,12 @@ struct Options {
     std::string skew = "none";  // word, or word:time
     bool check = false;
 
-    std::string algorithm;              // forced, with its parameters
-    std::vector<std::string> settings;  // "key=value"
+    std::string algorithm;  // forced, with its parameters
+    core::Config settings;
 
     RankList ranks;
-    bool ranks_given = false;  // by -n, so that --rows leaves out the others
+    bool ranks_given = false;  // by -n; these say that --rows leaves out the others
+    bool sizes_given = false, dtypes_given = false, ops_given = false;
     std::string transport = "shm";
     bool transport_named = false;  // by --transport or ATTUNE_TRANSPORT
     NodeOptions nodes;
@@ -70,8 +71,6 @@ void apply_environment(const CLI::App& app, const core::Environment& environment
 void validate(const Options& options);
 
 bool forced(const Options& options) noexcept;
-// --set as one config, with the canonical text. Throws core::Error(usage).
-core::Config settings_of(const Options& options);
 tuner::CacheMode cache_mode(const Options& options);
 // Patterns of send_recv that stream do so in every mode.
 tuner::StartMode start_mode(const Options& options, collectives::Collective collective);

@@ -44,10 +44,11 @@ void validate_method(const Options& options) {
 }
 
 void validate_choice(const Options& options) {
-    const std::string set = settings_of(options).algorithm();
+    const std::string set = options.settings.algorithm();
     if (!set.empty() && !options.algorithm.empty() && set != options.algorithm)
         throw usage("--algorithm " + options.algorithm + " and --set algorithm=" + set + " contradict each other");
     if (options.rows && options.compare.empty()) throw usage("--rows re-tests a comparison; write --compare default,tuned --rows");
+    if (options.rows && !options.counts.empty()) throw usage("--rows re-tests the sizes that were published; choose among them with -b and -e, not --count");
     if (!options.compare.empty() && !is_default_against_tuned(options.compare)) throw usage("--compare takes exactly default,tuned");
     if (!options.compare.empty() && forced(options)) throw usage("--compare chooses by itself; leave out --algorithm and --set");
     if (options.collectives.empty() && !options.list && !options.rows) throw usage("no collective was given; write attune-bench all_reduce, or all");
@@ -71,22 +72,8 @@ void validate(const Options& options) {
     validate_method(options);
 }
 
-core::Config settings_of(const Options& options) {
-    core::Config config;
-    for (const std::string& setting : options.settings) {
-        const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos) {
-            throw core::Error(core::ErrorCode::usage, "--set '" + setting + "' has no '='; write for example --set segment_bytes=64K");
-        }
-        const std::string name = setting.substr(0, equals);
-        if (config.get(name)) throw core::Error(core::ErrorCode::usage, "--set gives " + name + " twice");
-        config.set(name, std::string_view(setting).substr(equals + 1));
-    }
-    return config;
-}
-
 bool forced(const Options& options) noexcept {
-    return !options.algorithm.empty() || !options.settings.empty();
+    return !options.algorithm.empty() || !options.settings.entries().empty();
 }
 
 tuner::CacheMode cache_mode(const Options& options) {

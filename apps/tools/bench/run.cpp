@@ -126,8 +126,19 @@ void print_comparison(const Options& options, const Machine& machine, const Pair
     print(compare_text(pairs, paint) + summary_text(count_verdicts(pairs.pairs)));
 }
 
+// A re-test that tested nothing has proved nothing.
+void require_pairs(const Options& options, const Machine& machine, const Pairs& pairs) {
+    if (!options.rows || !pairs.pairs.empty()) return;
+    std::string message = "nothing to re-test: ";
+    message += machine.loaded.rows.empty() ? "no row is published for this machine" : "no published row is what these options ask for";
+    if (!pairs.skipped.empty()) message = "nothing to re-test: skipped " + pairs.skipped.front();
+    if (pairs.skipped.size() > 1) message += " and " + std::to_string(pairs.skipped.size() - 1) + " more";
+    throw core::Error(core::ErrorCode::not_found, message + "; attune-db list shows the rows");
+}
+
 int run_comparison(const Options& options, const Machine& machine, Teams& teams, bool in_job) {
     Pairs pairs = options.rows ? pairs_of_rows(options, machine) : pairs_of_sweep(options, machine);
+    require_pairs(options, machine, pairs);
     ProgressOptions how;
     how.mode = progress_mode(options.quiet);
     how.title = "comparing";

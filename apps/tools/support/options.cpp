@@ -109,6 +109,15 @@ CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::
     return app.add_option_function<std::vector<std::string>>(names, accept, help_of(words))->delimiter(',')->type_name("WORD");
 }
 
+CLI::Option* add_set_option(CLI::App& app, core::Config& config, const std::string& description) {
+    const auto accept = [&config](const std::vector<std::string>& given) {
+        for (const std::string& word : given)
+            if (word.empty()) throw usage("--set names nothing; write for example --set segment_bytes=64K");
+        config = core::meaning_of("--set", [&given] { return core::Config::parse(core::join(given, ",")); });
+    };
+    return app.add_option_function<std::vector<std::string>>("--set", accept, description)->type_name("KEY=VALUE")->allow_extra_args(false);
+}
+
 CLI::Option* add_ranks_option(CLI::App& app, int& ranks) {
     const auto accept = [&ranks](const std::string& text) {
         const std::uint64_t number = parse_number("--ranks", text);

@@ -3,6 +3,7 @@
 
 #include "apps/tools/support/color.hpp"
 #include "apps/tools/support/lists.hpp"
+#include "libcore/config.hpp"
 #include "libcore/environment.hpp"
 
 #include <CLI/CLI.hpp>
@@ -49,6 +50,9 @@ struct Words {
 CLI::Option* add_word_option(CLI::App& app, const std::string& names, std::string& word, const Words& words);
 // A list separated by commas or spaces, or positionals when `names` has no dash.
 CLI::Option* add_word_list_option(CLI::App& app, const std::string& names, std::vector<std::string>& list, const Words& words);
+
+// Parameters as NAME=VALUE, repeatable. Throws Error(usage) for a wrong or repeated name.
+CLI::Option* add_set_option(CLI::App& app, core::Config& config, const std::string& description);
 
 // The common options. Each leaves its variable alone when it is not given.
 CLI::Option* add_ranks_option(CLI::App& app, int& ranks);                  // -n,--ranks N; pass default_ranks() as initial value

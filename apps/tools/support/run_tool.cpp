@@ -1,6 +1,8 @@
 #include "apps/tools/support/run_tool.hpp"
 
+#include "apps/tools/support/options.hpp"
 #include "apps/tools/support/wrong_word.hpp"
+#include "db/lookup.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
 #include "libcore/log.hpp"
@@ -54,9 +56,9 @@ void print_help(const CLI::App& app) {
 }
 
 // Every line of the example two columns in, also when the tool gave it so.
-std::string footer(const ToolInfo& info) {
-    std::string text = info.example.empty() ? "" : "Example:\n";
-    for (const std::string& line : core::split(info.example, '\n')) {
+std::string footer(const std::string& example) {
+    std::string text = example.empty() ? "" : "Example:\n";
+    for (const std::string& line : core::split(example, '\n')) {
         text += "  " + line.substr(std::min(line.find_first_not_of(' '), line.size())) + '\n';
     }
     return text.substr(0, text.find_last_not_of('\n') + 1);
@@ -92,12 +94,21 @@ void parse(CLI::App& app, int argc, const char* const* argv) {
     check_words();
 }
 
+// Also the words that this very tool does not need: who set them meant something.
+void check_environment(const core::Environment& environment) {
+    (void)core::log_level_of(environment, core::LogLevel::warn);
+    (void)core::timeout_ns_of(environment);
+    (void)core::checks_calls(environment);
+    (void)transport_of(environment);
+    (void)db::rules_of(environment);
+}
+
 int parse_and_run(const ToolInfo& info, int argc, const char* const* argv, const Setup& setup) {
     CLI::App app(info.description, info.name);
     app.formatter(std::make_shared<HelpFormatter>());
     app.set_help_flag("-h,--help", "Print this help");
     app.set_version_flag("--version", info.name + " " + std::string(version()), "Print the version");
-    app.footer(footer(info));
+    set_example(app, info.example);
     const Body body = setup(app);
     try {
         parse(app, argc, argv);
@@ -108,6 +119,7 @@ int parse_and_run(const ToolInfo& info, int argc, const char* const* argv, const
         print_help(app);
         return 0;
     }
+    check_environment(core::read_environment());
     const core::Log log(core::LogLevel::warn, info.name);
     for (const std::string& line : core::unknown_variables()) {
         log.warn(line);
@@ -130,6 +142,10 @@ int run_tool(const ToolInfo& info, int argc, const char* const* argv, const Setu
         return complain(info.name, "cannot write to standard output", code == 0 ? 1 : code);
     }
     return code;
+}
+
+void set_example(CLI::App& app, const std::string& example) {
+    app.footer(footer(example));
 }
 
 std::vector<std::string> command_words(const CLI::App& app) {

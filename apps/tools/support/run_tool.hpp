@@ -22,10 +22,14 @@ using Body = std::function<int()>;
 using Setup = std::function<Body(CLI::App& app)>;
 
 // Parses, runs and returns the exit code of the process. A core::Error becomes one line on stderr and its own code; a wrong word exits 2 and names the nearest
-// right one; any other exception exits 1. Also warns about unknown ATTUNE_* variables, and fails when standard output could not be written.
+// right one; any other exception exits 1. So do wrong words in ATTUNE_*
+// variables. Also warns about unknown ATTUNE_* variables, and fails when standard output could not be written.
 //
 // A tool that takes a command (`attune-run -n 4 -- CMD ARGS`) calls app.prefix_command() in its setup and command_words(app) in its body.
 int run_tool(const ToolInfo& info, int argc, const char* const* argv, const Setup& setup);
+
+// Command lines at the end of a subcommand's --help; else it shows those of the tool.
+void set_example(CLI::App& app, const std::string& example);
 
 // The words of the command of a prefix_command() app, without the leading "--".
 std::vector<std::string> command_words(const CLI::App& app);

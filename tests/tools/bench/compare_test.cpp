@@ -156,6 +156,44 @@ TEST(Rows, OnlyTheCollectivesAskedForAreRetested) {
     EXPECT_TRUE(pairs_of_rows(options, machine).pairs.empty());
 }
 
+TEST(Rows, OnlyTheTypesOperatorsPlacementsAndSizesAskedForAreRetested) {
+    const auto ring = core::Config::parse("algorithm=ring");
+    collectives::Problem inside = problem_of(collectives::Collective::all_reduce, 2, 256);
+    inside.in_place = true;
+    Options options;
+    const Machine machine = machine_with({{.problem = problem_of(collectives::Collective::all_reduce, 2, 256), .config = ring, .high_bytes = 8192},
+                                          {.problem = inside, .config = ring, .high_bytes = 0}},
+                                         options);
+    const auto count = [&](auto change) {
+        Options asked = options;
+        change(asked);
+        return pairs_of_rows(asked, machine).pairs.size();
+    };
+    EXPECT_EQ(count([](Options&) {}), 3u);
+    EXPECT_EQ(count([](Options& o) { o.in_place = "yes"; }), 1u);
+    EXPECT_EQ(count([](Options& o) { o.in_place = "no"; }), 2u);
+    EXPECT_EQ(count([](Options& o) { o.dtypes_given = true, o.dtypes = {"int32", "float"}; }), 3u);
+    EXPECT_EQ(count([](Options& o) { o.dtypes_given = true, o.dtypes = {"int32"}; }), 0u);
+    EXPECT_EQ(count([](Options& o) { o.ops_given = true, o.ops = {"max"}; }), 0u);
+    EXPECT_EQ(count([](Options& o) { o.ops_given = true, o.ops = {"all"}; }), 3u);
+    EXPECT_EQ(count([](Options& o) { o.transport_named = true, o.transport = "local"; }), 0u);
+    EXPECT_EQ(count([](Options& o) { o.sizes_given = true, o.sizes.min_bytes = 8193; }), 0u);
+    EXPECT_EQ(count([](Options& o) { o.sizes_given = true, o.sizes.max_bytes = 1023; }), 0u);
+}
+
+TEST(Rows, AnIntervalIsRetestedAtTheEndsOfWhatIsAskedFor) {
+    Options options;
+    const Machine machine = machine_with(
+        {{.problem = problem_of(collectives::Collective::all_reduce, 2, 256), .config = core::Config::parse("algorithm=ring"), .high_bytes = 8192}}, options);
+    options.sizes_given = true;
+    options.sizes.min_bytes = 2048;
+    options.sizes.max_bytes = 4096;
+    const Pairs pairs = pairs_of_rows(options, machine);
+    ASSERT_EQ(pairs.pairs.size(), 2u);
+    EXPECT_EQ(pairs.pairs[0].problem.bytes(), 2048u);
+    EXPECT_EQ(pairs.pairs[1].problem.bytes(), 4096u);
+}
+
 TEST(Rows, ARowThatTheChooserWouldNotUseIsSkippedWithItsReason) {
     Options options;
     const Machine machine = machine_with({{.problem = problem_of(collectives::Collective::all_reduce, 2, 256),

@@ -190,6 +190,29 @@ TEST(Bench, RequireModeExitsThreeWithoutARowAndFourForADamagedFile) {
     EXPECT_NE(warned.err.find("damaged.attune.db"), std::string::npos) << warned.err;
 }
 
+TEST(Bench, RequireModeExitsThreeWhenTheRowsAreForOtherNumbersOfRanks) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() + "/two.attune.db";
+    write_planted_release(path, {row_of(256, "algorithm=ring")});
+    const ProcessOptions require{.environment = {{"ATTUNE_DB_MODE", "require"}}, .folder = {}, .timeout = std::chrono::seconds(60)};
+    const ProcessResult five = run_bench({"all_reduce", "-n", "5", "-e", "8", "--iterations", "2", "--db", path}, require);
+    EXPECT_EQ(five.code, 3) << five.err;
+    EXPECT_NE(five.err.find("proven for 2 ranks, this job has 5"), std::string::npos) << five.err;
+    EXPECT_EQ(run_bench({"all_reduce", "-n", "2,5", "-e", "8", "--iterations", "2", "--db", path}, require).code, 0);
+    EXPECT_EQ(run_bench({"all_reduce", "-n", "2", "--transport", "local", "-e", "8", "--iterations", "2", "--db", path}, require).code, 3);
+}
+
+TEST(Bench, ARetestOfNothingSaysSoAndExitsThree) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() + "/two.attune.db";
+    write_planted_release(path, {row_of(256, "algorithm=ring")});
+    const ProcessResult none = run_bench({"--compare", "default,tuned", "--rows", "-b", "1M", "-e", "2M", "--db", path});
+    EXPECT_EQ(none.code, 3);
+    EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1) << none.err;
+    EXPECT_NE(none.err.find("nothing to re-test"), std::string::npos) << none.err;
+    EXPECT_EQ(run_bench({"--compare", "default,tuned", "--rows", "--count", "4", "--db", path}).code, 2);
+}
+
 TEST(Bench, AComparisonWithoutItsDatabaseExitsThreeAndWithADamagedOneFour) {
     const TemporaryFolder folder;
     const ProcessResult missing = run_bench({"--compare", "default,tuned", "--rows", "--db", folder.path() + "/none.db"});
@@ -214,7 +237,7 @@ TEST(Bench, ContradictionsAndImpossibleNumbersExitWithTwo) {
 }
 
 TEST(Bench, WrongWordsInTheEnvironmentExitWithTwo) {
-    for (const char* name : {"ATTUNE_TRANSPORT", "ATTUNE_TIMEOUT", "ATTUNE_LOG"}) {
+    for (const char* name : {"ATTUNE_TRANSPORT", "ATTUNE_TIMEOUT", "ATTUNE_LOG", "ATTUNE_CHECK", "ATTUNE_DB_MODE", "ATTUNE_DB_MIN_GRADE"}) {
         const ProcessOptions options{.environment = {{name, "wrong"}}, .folder = {}, .timeout = std::chrono::seconds(60)};
         EXPECT_EQ(run_bench({"all_reduce", "-n", "2", "-e", "8"}, options).code, 2) << name;
     }
