@@ -14,14 +14,12 @@ float input_of(int rank, std::uint64_t i) {
     return static_cast<float>((i % 1021) + static_cast<std::uint64_t>(rank));
 }
 
+// Not added up again for each element: with hundreds of ranks that would take longer than everything else.
 std::uint64_t count_wrong(const std::vector<float>& sum, int ranks) {
+    const auto size = static_cast<std::uint64_t>(ranks), sum_of_ranks = size * (size - 1) / 2;
     std::uint64_t wrong = 0;
-    for (std::uint64_t i = 0; i < sum.size(); ++i) {
-        float expected = 0;
-        for (int rank = 0; rank < ranks; ++rank)
-            expected += input_of(rank, i);
-        wrong += sum[i] == expected ? 0 : 1;
-    }
+    for (std::uint64_t i = 0; i < sum.size(); ++i)
+        wrong += sum[i] == static_cast<float>(size * (i % 1021) + sum_of_ranks) ? 0 : 1;
     return wrong;
 }
 
