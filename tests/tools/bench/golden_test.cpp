@@ -104,7 +104,8 @@ TEST(Golden, TheCommaSeparatedValuesAreTheApprovedOnes) {
 }
 
 TEST(Golden, TheDocumentIsTheApprovedOne) {
-    Json document = bench_json(example_options(), example_machine(), example_lines());
+    const std::vector<Line> lines = example_lines();
+    Json document = bench_json(example_options(), example_machine(), {lines.front(), lines.end()[-2], lines.back()});
     document["version"] = "VERSION";
     EXPECT_EQ(test::approved("bench_table.json", document.dump(1) + "\n"), "");
 }
