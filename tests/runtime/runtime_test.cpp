@@ -141,11 +141,14 @@ TEST_F(RuntimeTest, AWrongWordForcedOnAnyCollectiveExitsTwoBeforeACall) {
         EXPECT_EQ(on_ranks(2, ATTUNE_EXAMPLE, {{"ATTUNE_FORCE", text}}).code, 2) << text;
 }
 
-TEST_F(RuntimeTest, AForcedAlgorithmThatDoesNotApplyExitsTwoWithItsReason) {
-    const ProcessResult result = on_ranks(3, ATTUNE_EVERY_CALL_PROGRAM, {{"ATTUNE_FORCE", "all_gather=recursive_doubling"}});
-    EXPECT_NE(result.code, 0);
-    EXPECT_TRUE(contains(result.err, "the forced choice all_gather=algorithm=recursive_doubling is impossible: ")) << result.err;
-    EXPECT_TRUE(contains(result.err, "power of two")) << result.err;
+TEST_F(RuntimeTest, AForcedChoiceThatDoesNotApplyExitsTwoWithItsReason) {
+    for (const auto& [forced, reason] :
+         std::vector<std::pair<std::string, std::string>>{{"gather_v=linear,segment_bytes=64K", "segment_bytes=65536 does not apply to linear"},
+                                                          {"barrier=one_shot,segment_bytes=64K", "segment_bytes=65536 does not apply to one_shot"}}) {
+        const ProcessResult result = on_ranks(3, ATTUNE_EVERY_CALL_PROGRAM, {{"ATTUNE_FORCE", forced}});
+        EXPECT_EQ(result.code, 2) << forced;
+        EXPECT_TRUE(contains(result.err, "is impossible: " + reason)) << result.err;
+    }
 }
 
 TEST_F(RuntimeTest, WrongWordsInTheEnvironmentExitTwo) {
