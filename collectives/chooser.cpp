@@ -7,6 +7,7 @@
 #include "libcore/units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,8 @@ using Reason = std::optional<std::string>;
 Reason lacks_means(const core::Config& config, const ChooserFacts& facts) {
     if (const Reason reason = lacks_direct_copies(config, facts.direct_refusal))
         return fmt::format("needs protocol={}, but {}", *config.get("protocol"), *reason);
+    if (facts.streams)
+        if (const Reason reason = lacks_streams(config, *facts.streams)) return "needs " + *reason;
     const std::uint64_t wanted = config.number("channels", 1);
     if (wanted <= static_cast<std::uint64_t>(facts.channels)) return {};
     return fmt::format("needs channels={}, but this communicator was made with {}", wanted, facts.channels);
@@ -66,6 +69,16 @@ Reason lacks_direct_copies(const core::Config& config, const std::string& direct
     const std::string_view protocol = config.get("protocol").value_or("staged");
     if (direct_refusal.empty() || protocol == "staged" || protocol == "inline") return {};
     return direct_refusal;
+}
+
+Reason lacks_streams(const core::Config& config, const StreamFacts& streams) {
+    const std::uint64_t buffers = config.number("socket_buffer_bytes", 0);
+    const std::string name(config.get("congestion_control").value_or(""));
+    const std::string_view no_sockets = "but this transport has no sockets; use tcp or mixed";
+    if (!streams.any && buffers != 0) return fmt::format("socket_buffer_bytes={}, {}", core::compact_bytes(buffers), no_sockets);
+    if (!streams.any && !name.empty()) return fmt::format("congestion_control={}, {}", name, no_sockets);
+    if (name.empty() || std::ranges::find(streams.congestion_controls, name) != streams.congestion_controls.end()) return {};
+    return fmt::format("congestion_control={}, but the kernels of the ranks offer {}", name, fmt::join(streams.congestion_controls, ", "));
 }
 
 core::Key key_of(const Problem& problem, const ChooserFacts& facts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collectives/problem.hpp"
+#include "collectives/transport/link_options.hpp"
 #include "collectives/schedule.hpp"
 #include "libcore/config.hpp"
 #include "libcore/config_table.hpp"
@@ -40,13 +41,17 @@ struct ChooserFacts {
     std::string transport = "shm";
     std::string node_map;
     std::string binding = "bound";
-    int channels = max_channels;      // of the communicator
-    core::Topology topology;          // rank 0's with the weakest instruction set of all ranks: equal on all ranks
-    std::string direct_refusal = {};  // of the transport, see there
+    int channels = max_channels;              // of the communicator
+    core::Topology topology;                  // rank 0's with the weakest instruction set of all ranks: equal on all ranks
+    std::string direct_refusal = {};          // of the transport, see there
+    std::optional<StreamFacts> streams = {};  // likewise; nothing = not known, any wish may be met
 };
 
 // Why the config's protocol cannot run where direct copies are refused with this reason (empty = they work), or nothing.
 std::optional<std::string> lacks_direct_copies(const core::Config& config, const std::string& direct_refusal);
+
+// Why the config's socket_buffer_bytes or congestion_control cannot be had of these streams, or nothing.
+std::optional<std::string> lacks_streams(const core::Config& config, const StreamFacts& streams);
 
 // The key of the problem's rows. A rooted one is the class `any`; the chooser also looks for the root itself.
 core::Key key_of(const Problem& problem, const ChooserFacts& facts);

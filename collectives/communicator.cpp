@@ -59,6 +59,7 @@ Communicator::State::State(CommunicatorOptions given, TeamFacts agreed, std::uni
         std::iota(first_ranks.begin(), first_ranks.end(), 0);
     }
     facts.chooser.direct_refusal = transport->direct_refusal();
+    facts.chooser.streams = transport->streams();
     label = label_of(facts.number, first_ranks);
     if (!options.execution.family) options.execution.family = std::make_shared<ProgressFamily>();
     options.execution.family->reserve_numbers_below(facts.number + 1);

@@ -68,6 +68,7 @@ void check_problem(const Problem& problem, const core::Config& config, const Tra
         refuse(fmt::format("{} with channels={}: this communicator was made with {}", name_of(problem.collective), wanted, channels));
     if (const auto reason = lacks_direct_copies(config, transport.direct_refusal()))
         refuse(fmt::format("{} with protocol={}: {}; use staged", name_of(problem.collective), *config.get("protocol"), *reason));
+    if (const auto reason = lacks_streams(config, transport.streams())) refuse(fmt::format("{} with {}", name_of(problem.collective), *reason));
 }
 
 // std::less gives a total order of unrelated pointers.

@@ -175,6 +175,7 @@ Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void
         Call& call = state.call(record.call);
         while (call.active())
             state.step(true);
+        state.transport.prepare(plan->options.link);
         state.transport.publish(record);
         call.start({std::move(plan), input, output}, record, state.options.steps != nullptr ? state.options.steps->number_of(text) : 0);
         state.started = record.call;

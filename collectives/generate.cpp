@@ -5,6 +5,7 @@
 #include "collectives/node_map.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
+#include "libcore/units.hpp"
 
 #include <fmt/format.h>
 
@@ -88,7 +89,8 @@ Reason reject_ranks(const Problem& problem, const Algorithm& algorithm) {
 }
 
 Reason reject_axes(const core::Config& config, const Algorithm& algorithm) {
-    constexpr std::array applicable = {"algorithm", "segment_bytes", "channels", "protocol", "inline_bytes", "staging_stores", "nontemporal_bytes"};
+    constexpr std::array applicable = {"algorithm",         "segment_bytes",       "channels",          "protocol", "inline_bytes", "staging_stores",
+                                       "nontemporal_bytes", "socket_buffer_bytes", "congestion_control"};
     for (const auto& [name, value] : config.entries()) {
         if (std::ranges::find(applicable, name) == applicable.end())
             return fmt::format("{}={} does not apply to {} {}", name, value, name_of(algorithm.collective), algorithm.name);
@@ -128,6 +130,19 @@ Reason reject_word(const core::Config& config, std::string_view axis, std::span<
     if (!value || std::ranges::find(allowed, *value) != allowed.end()) return {};
     const std::string near = core::nearest(*value, allowed);
     return fmt::format("{}={} is not one of {}{}", axis, *value, fmt::join(allowed, ", "), near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+// Whether a transport has such sockets is no matter of the problem.
+Reason reject_link(const core::Config& config) {
+    constexpr std::uint64_t least = std::uint64_t{4} << 10, most = std::uint64_t{1} << 30;
+    const std::uint64_t buffers = config.number("socket_buffer_bytes", 0);
+    if (buffers != 0 && (buffers < least || buffers > most))
+        return fmt::format("socket_buffer_bytes={} is not within 4K to 1G; 0 means the default", core::compact_bytes(buffers));
+    const std::string_view name = config.get("congestion_control").value_or("");
+    constexpr std::size_t longest = 15;  // TCP_CA_NAME_MAX of Linux, with its end
+    const bool is_word = std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; });
+    if (name.size() <= longest && is_word) return {};
+    return fmt::format("congestion_control={} is no name of an algorithm, as cubic is", core::printable(name));
 }
 
 Reason reject_protocol(const Problem& problem, const core::Config& config, const Algorithm& algorithm) {
@@ -173,6 +188,7 @@ Reason reject(const Problem& problem, const core::Config& config) {
     if (Reason reason = reject_ranks(problem, *algorithm)) return reason;
     if (Reason reason = reject_axes(config, *algorithm)) return reason;
     if (Reason reason = reject_cut(problem, config, *algorithm)) return reason;
+    if (Reason reason = reject_link(config)) return reason;
     return reject_protocol(problem, config, *algorithm);
 }
 

@@ -295,6 +295,9 @@ CompileOptions compile_options(const core::Config& config, std::uint64_t fragmen
     CompileOptions options;
     options.inline_bytes = config.number("inline_bytes", options.inline_bytes);
     options.fragment_bytes = fragment_bytes;
+    options.link.channels = static_cast<int>(config.number("channels", 1));
+    options.link.socket_buffer_bytes = config.number("socket_buffer_bytes", 0);
+    options.link.congestion_control = config.get("congestion_control").value_or("");
     options.streaming_stores = config.get("staging_stores") == "streaming";
     options.nontemporal_bytes = config.number("nontemporal_bytes", 0);
     const auto named = std::ranges::find(protocol_names, config.get("protocol").value_or("staged"));

@@ -5,6 +5,7 @@
 #include "collectives/landings.hpp"
 #include "collectives/placement.hpp"
 #include "collectives/schedule.hpp"
+#include "collectives/transport/link_options.hpp"
 
 #include <array>
 #include <cstdint>
@@ -58,6 +59,7 @@ struct CompileOptions {
     bool streaming_stores = false;         // staging_stores=streaming
     std::uint64_t nontemporal_bytes = 0;   // 0 = never
     Protocol protocol = Protocol::staged;  // of messages above inline_bytes; inline_message is the same as staged
+    LinkOptions link = {};                 // of streams, where the transport has some
 };
 // From config and what the transport offers.
 CompileOptions compile_options(const core::Config& config, std::uint64_t fragment_bytes);

@@ -36,7 +36,7 @@ void Call::start(CallArguments arguments, const CallRecord& record, std::uint32_
     // With more ranks than CPUs the reader often runs on the writer's own CPU: streaming never helped there and cost up to 1.7x.
     frame_.streaming = plan.options.streaming_stores && !transport_.oversubscribed();
     for (std::size_t channel = 0; channel < programs_.size(); ++channel) {
-        programs_[channel] = {plan.channel_begin[channel], plan.channel_begin[channel + 1], 0, 0, 0, false};
+        programs_[channel] = {plan.channel_begin[channel], plan.channel_begin[channel + 1], 0, 0, 0, false, false};
     }
     record_ = record;
     active_ = true;
@@ -112,6 +112,7 @@ bool Call::run(Program& program) noexcept {
             ++program.next;
             program.offset = 0;
             program.hazard = 0;
+            program.offered = false;
         }
         if (operation.protocol != Protocol::inline_message) return true;
     }
@@ -121,6 +122,7 @@ bool Call::run(Program& program) noexcept {
 bool Call::fold_piece(Program& program, const Operation& operation) noexcept {
     if (!hazards_over(program, operation)) return false;
     if (is_direct(operation.protocol)) return direct_piece(program, operation);
+    if (!program.offered) offer_destination(program, operation);
     const bool whole = operation.protocol == Protocol::inline_message;
     const std::uint64_t length = whole ? operation.length : std::min(operation.length - program.offset, frame_.plan->options.fragment_bytes);
     if (!gather_sources(program, operation, length)) return false;
@@ -129,6 +131,16 @@ bool Call::fold_piece(Program& program, const Operation& operation) noexcept {
     program.ready = 0;
     program.offset += length;
     return true;
+}
+
+// A message that is nothing but received may land in its place.
+void Call::offer_destination(Program& program, const Operation& operation) noexcept {
+    program.offered = true;
+    const Source& source = frame_.plan->sources[operation.first_source];
+    if (operation.source_count != 1 || !source.message || operation.scale || operation.length <= frame_.plan->options.inline_bytes) return;
+    std::byte* const destination = frame_.at(operation.memory, operation.offset);
+    transport_.offer({source.peer, frame_.slot, operation.channel},
+                     {{destination, static_cast<std::size_t>(operation.length)}, frame_.plan->options.fragment_bytes, frame_.digest});
 }
 
 bool Call::hazards_over(Program& program, const Operation& operation) noexcept {

@@ -62,6 +62,7 @@ private:
         std::uint32_t ready = 0;
         std::uint64_t offset = 0;
         bool sharing = false;  // the message of a mixed fold is open to its sender
+        bool offered = false;  // the transport knows where the message of the present operation goes
     };
 
     bool run(Program& program) noexcept;
@@ -72,6 +73,7 @@ private:
     bool fold_piece(Program& program, const Operation& operation) noexcept;
     bool hazards_over(Program& program, const Operation& operation) noexcept;
     bool gather_sources(Program& program, const Operation& operation, std::uint64_t length) noexcept;
+    void offer_destination(Program& program, const Operation& operation) noexcept;
     bool agrees(const Incoming& incoming, Rank peer) noexcept;
     bool reads(Rank peer, std::uint64_t address, std::span<std::byte> into) noexcept;
     void post_buffers() noexcept;

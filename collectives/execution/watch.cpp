@@ -138,8 +138,10 @@ void Watch::check_dead(std::span<const Call> calls) {
         const std::uint64_t completed = transport_.completed(rank);
         for (const Call& call : calls) {
             if (!call.active() || (completed >= call.record().call && !awaits(call, rank))) continue;
-            fail(fmt::format("rank {} (process {}) is gone: rank {} waits in {} at operation {}; the last of the lost rank was {}", rank,
-                             transport_.process_of(rank), transport_.rank(), name_call(call.record()), call.position(), name_call(transport_.published(rank))));
+            const bool left = transport_.has_left(rank);
+            fail(fmt::format("rank {} (process {}) {}: rank {} waits in {} at operation {}; the last of {} was {}", rank, transport_.process_of(rank),
+                             left ? "has ended its communicator" : "is gone", transport_.rank(), name_call(call.record()), call.position(),
+                             left ? "that rank" : "the lost rank", name_call(transport_.published(rank))));
         }
     }
     suspects_ = std::move(dead);

@@ -53,6 +53,10 @@ void MixedTransport::release(const Lane& lane) noexcept {
     between_->release(lane);
 }
 
+void MixedTransport::offer(const Lane& lane, const Offer& offer) noexcept {
+    if (inside(lane.peer) < 0) between_->offer(lane, offer);
+}
+
 void MixedTransport::publish(const CallRecord& record) noexcept {
     inside_->publish(record);
     between_->publish(record);

@@ -23,11 +23,14 @@ public:
     std::uint64_t fragment_bytes() const noexcept override { return fragment_bytes_; }
     int channels() const noexcept override { return between_->channels(); }
     bool oversubscribed() const noexcept override { return between_->oversubscribed(); }
+    StreamFacts streams() const override { return between_->streams(); }
+    void prepare(const LinkOptions& link) override { between_->prepare(link); }
 
     bool post_send(const Lane& lane, const Message& message) noexcept override;
     bool post_send_many(std::span<const Rank> peers, const Lane& lane, const Message& message) noexcept override;
     bool peek(const Lane& lane, std::uint64_t length, bool inline_message, Incoming& incoming) noexcept override;
     void release(const Lane& lane) noexcept override;
+    void offer(const Lane& lane, const Offer& offer) noexcept override;
 
     void publish(const CallRecord& record) noexcept override;
     CallRecord published(Rank rank) const noexcept override;
@@ -37,6 +40,7 @@ public:
     void abort(std::string_view reason) noexcept override;
     std::string abort_reason() const override;
     std::vector<Rank> dead_ranks() noexcept override;
+    bool has_left(Rank rank) const noexcept override { return inside(rank) < 0 && between_->has_left(rank); }
     std::int64_t process_of(Rank rank) const noexcept override { return between_->process_of(rank); }
 
     bool flush() noexcept override { return between_->flush(); }

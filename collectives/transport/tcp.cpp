@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cstring>
+#include <iterator>
 #include <span>
+#include <sstream>
 
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace attune::collectives {
@@ -30,6 +30,7 @@ struct Introduction {
     std::uint64_t host = 0;  // equal = the same loopback
     std::uint64_t job = 0;
     core::Digest secret{};
+    std::array<char, 128> congestion_controls{};  // words that this rank may choose
 };
 
 Introduction introduction_of(const Contribution& contribution, Rank rank) {
@@ -55,20 +56,39 @@ struct Meeting {
     TcpJob job;
     bool one_host = true;
     std::vector<std::int64_t> processes;
+    std::vector<std::string> congestion_controls;  // of all ranks
 };
 
+// Words that do not fit stay out.
+void write_words(const std::vector<std::string>& words, std::span<char> text) {
+    std::size_t end = 0;
+    for (const std::string& word : words) {
+        if (end + word.size() + 1 >= text.size()) return;
+        std::ranges::copy(word + " ", text.begin() + static_cast<std::ptrdiff_t>(end));
+        end += word.size() + 1;
+    }
+}
+
+std::vector<std::string> read_words(std::span<const char> text) {
+    std::istringstream stream(std::string(text.begin(), std::ranges::find(text, '\0')));
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
 Meeting introduce_all(Bootstrap& bootstrap, const TcpLayout& layout) {
-    Introduction own{::getpid(), layout, this_host().network, 0, {}};
+    Introduction own{::getpid(), layout, this_host().network, 0, {}, {}};
+    write_words(congestion_controls_here(), own.congestion_controls);
     core::random_bytes(std::as_writable_bytes(std::span(&own.job, 1)));
     if (!bootstrap.secret()) core::random_bytes(own.secret);
     const std::vector<Contribution> all = bootstrap.all_gather(std::as_bytes(std::span(&own, 1)), {});
-    Meeting meeting{layout, bootstrap.rank(), {}, true, {}};
+    Meeting meeting{layout, bootstrap.rank(), {}, true, {}, congestion_controls_here()};
     for (Rank rank = 0; rank < bootstrap.size(); ++rank) {
         const Introduction introduction = introduction_of(all[static_cast<std::size_t>(rank)], rank);
         check_layout(layout, introduction.layout, rank);
         if (rank == 0) meeting.job = {bootstrap.secret().value_or(introduction.secret), introduction.job};
         meeting.one_host = meeting.one_host && introduction.host == own.host;
         meeting.processes.push_back(introduction.process);
+        const std::vector<std::string> there = read_words(introduction.congestion_controls);
+        std::erase_if(meeting.congestion_controls, [&](const std::string& name) { return std::ranges::find(there, name) == there.end(); });
     }
     return meeting;
 }
@@ -80,46 +100,20 @@ std::string listening_address(const Bootstrap& bootstrap, const NetworkOptions& 
     throw Error(ErrorCode::usage, "the ranks are on several hosts and it is unknown which network joins them; set ATTUNE_INTERFACE");
 }
 
-// On a loopback device the system's defaults (pacing, small first windows) cost a factor 1.7 at 2 MiB; real networks keep what their owner chose.
-void set_options(int socket, const NetworkOptions& network, bool one_host) {
-    const int yes = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-    // A host that vanished without a word is noticed after about 40 s.
-    const int idle_s = 10, interval_s = 5, probes = 6;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
-    ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-    apply_socket_options(socket, network.socket_buffer_bytes != 0 || !one_host ? network.socket_buffer_bytes : loopback_buffer_bytes,
-                         network.congestion_control.empty() && one_host ? "cubic" : network.congestion_control);
-}
-
-// Seats of one pair of ranks: the higher one connects to the lower one.
-std::vector<TcpSeat> seats_of(Rank from, Rank to, int channels) {
-    std::vector<TcpSeat> seats;
-    for (int channel = 0; channel < channels; ++channel)
-        seats.push_back({from, to, TcpRole::data, channel});
-    return seats;
-}
-
+// Of each pair of ranks the higher one connects to the lower one.
 std::vector<core::UniqueFd> connect_all(const Meeting& meeting, TcpListener& listener, const std::vector<TcpEndpoint>& endpoints, const PeerFilter& wanted) {
     const TcpDeadline deadline = std::chrono::steady_clock::now() + bootstrap_patience;
-    const int channels = meeting.layout.channels;
-    std::vector<core::UniqueFd> sockets(static_cast<std::size_t>(meeting.layout.ranks) * static_cast<std::size_t>(channels));
-    const auto place = [&](Rank peer, int channel) -> core::UniqueFd& {
-        return sockets[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel)];
-    };
+    std::vector<core::UniqueFd> sockets(static_cast<std::size_t>(meeting.layout.ranks));
     for (Rank peer = 0; peer < meeting.rank; ++peer) {
-        if (!wanted(peer)) continue;
-        for (const TcpSeat& seat : seats_of(meeting.rank, peer, channels))
-            place(peer, seat.channel) = dial(endpoints[static_cast<std::size_t>(peer)], meeting.job, seat, deadline);
+        const auto place = static_cast<std::size_t>(peer);
+        if (wanted(peer)) sockets[place] = dial(endpoints[place], meeting.job, {meeting.rank, peer, TcpRole::data, 0}, deadline);
     }
     std::vector<TcpSeat> expected;
     for (Rank peer = meeting.rank + 1; peer < meeting.layout.ranks; ++peer)
-        if (wanted(peer)) std::ranges::copy(seats_of(peer, meeting.rank, channels), std::back_inserter(expected));
+        if (wanted(peer)) expected.push_back({peer, meeting.rank, TcpRole::data, 0});
     std::vector<core::UniqueFd> accepted = listener.accept(meeting.job, expected, deadline);
     for (std::size_t i = 0; i < expected.size(); ++i)
-        place(expected[i].from, expected[i].channel) = std::move(accepted[i]);
+        sockets[static_cast<std::size_t>(expected[i].from)] = std::move(accepted[i]);
     return sockets;
 }
 
@@ -133,23 +127,22 @@ std::vector<TcpEndpoint> exchange_endpoints(Bootstrap& bootstrap, const TcpEndpo
 
 }  // namespace
 
-void apply_socket_options(int socket, std::uint64_t buffer_bytes, const std::string& congestion_control) noexcept {
-    if (buffer_bytes != 0) {
-        const int bytes = static_cast<int>(std::min<std::uint64_t>(buffer_bytes, std::uint64_t{1} << 30));
-        ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-        ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    }
-    if (!congestion_control.empty())
-        ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, congestion_control.data(), static_cast<socklen_t>(congestion_control.size()));
-}
-
 TcpTeam make_tcp_team(Bootstrap& bootstrap, const TransportOptions& options, const PeerFilter& wanted) {
     const Meeting meeting = introduce_all(bootstrap, TcpLayout::make(bootstrap.size(), options));
-    TcpListener listener({listening_address(bootstrap, options.network, meeting.one_host), 0}, options.network.warn);
+    const std::string address = listening_address(bootstrap, options.network, meeting.one_host);
+    TcpListener listener({address, 0}, options.network.warn);
     const std::vector<TcpEndpoint> endpoints = exchange_endpoints(bootstrap, listener.endpoint());
-    TcpTeam team{meeting.layout, meeting.rank, options.oversubscribed, connect_all(meeting, listener, endpoints, wanted), meeting.processes};
+    TcpTeam team;
+    team.layout = meeting.layout;
+    team.rank = meeting.rank;
+    team.oversubscribed = options.oversubscribed;
+    team.sockets = connect_all(meeting, listener, endpoints, wanted);
+    team.processes = meeting.processes;
+    team.home = {address, meeting.job};
+    team.defaults = TcpDefaults::make(options.network, meeting.one_host);
+    team.congestion_controls = meeting.congestion_controls;
     for (const core::UniqueFd& socket : team.sockets)
-        if (socket) set_options(socket.get(), options.network, meeting.one_host);
+        if (socket) set_up_stream(socket.get(), team.defaults);
     return team;
 }
 

@@ -176,6 +176,14 @@ core::UniqueFd connect_to(const TcpEndpoint& endpoint, TcpDeadline deadline) {
     }
 }
 
+core::UniqueFd begin_connecting(const TcpEndpoint& endpoint) {
+    Address address = address_of(endpoint);
+    core::UniqueFd socket = open_socket(address.storage.ss_family);
+    if (::connect(socket.get(), address.get(), address.length) != 0 && errno != EINPROGRESS && errno != EINTR)
+        throw Error(ErrorCode::failure, fmt::format("cannot connect to {}: {}", endpoint.text(), std::strerror(errno)));
+    return socket;
+}
+
 TcpEndpoint local_endpoint(int socket) {
     Address address;
     if (::getsockname(socket, address.get(), &address.length) != 0) return {};

@@ -32,6 +32,9 @@ core::UniqueFd listen_on(const TcpEndpoint& endpoint);
 // Retries a refused connection until the deadline, because the other side may not have begun yet. Non-blocking. Throws Error(failure).
 core::UniqueFd connect_to(const TcpEndpoint& endpoint, TcpDeadline deadline);
 
+// Only begins; the socket is writable once it is connected or refused. Non-blocking. Throws Error(failure).
+core::UniqueFd begin_connecting(const TcpEndpoint& endpoint);
+
 TcpEndpoint local_endpoint(int socket);
 TcpEndpoint remote_endpoint(int socket);  // for messages; empty when it is gone
 

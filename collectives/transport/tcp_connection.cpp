@@ -1,11 +1,10 @@
 #include "collectives/transport/tcp_connection.hpp"
 
-#include "libcore/error.hpp"
-
 #include <algorithm>
 #include <cstring>
 
 #include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -29,17 +28,12 @@ bool retry_later(const boost::system::error_code& error) {
 
 }  // namespace
 
-TcpConnection::TcpConnection(asio::io_context& context, core::UniqueFd socket, const TcpLayout& layout, PeerState& peer)
-    : socket_(context), layout_(layout), peer_(peer), memory_(in_flight_slots * layout.window * layout.fragment_bytes), descriptor_(socket.get()) {
-    if (memory_.data() == nullptr) throw core::Error(core::ErrorCode::failure, "no memory for the window of a connection; allow less staging memory");
+TcpConnection::TcpConnection(asio::io_context& context, core::UniqueFd socket, TcpLanes& lanes, PeerState& peer)
+    : socket_(context), lanes_(lanes), peer_(peer), descriptor_(socket.get()) {
     socket_.assign(protocol_of(descriptor_), socket.release());
     socket_.non_blocking(true);
-    for (std::size_t slot = 0; slot < in_flight_slots; ++slot) {
-        receives_[slot].fragments = memory_.data() + slot * layout.window * layout.fragment_bytes;
-        receives_[slot].digests.resize(layout.window);
-    }
     // A message and its header at most wait here, and a few control frames: no growth while calls run.
-    pending_.reserve(layout.fragment_bytes + (std::size_t{64} << 10));
+    pending_.reserve(lanes.fragment_bytes() + (std::size_t{64} << 10));
 }
 
 void TcpConnection::close() noexcept {
@@ -48,21 +42,22 @@ void TcpConnection::close() noexcept {
     pending_begin_ = 0;
 }
 
-bool TcpConnection::ready(std::size_t slot) noexcept {
-    if (closed_ || !flush()) return false;
-    const SendLane& lane = sends_[slot];
-    if (lane.sent - lane.consumed < layout_.window) return true;
-    receive();
-    return !closed_ && lane.sent - lane.consumed < layout_.window;
-}
-
-void TcpConnection::send(std::size_t slot, const Message& message) noexcept {
+void TcpConnection::send(std::size_t lane, const Message& message) noexcept {
     FrameHeader header;
-    header.slot = static_cast<std::uint8_t>(slot);
+    header.slot = static_cast<std::uint8_t>(lane % in_flight_slots);
+    header.channel = static_cast<std::uint8_t>(lane / in_flight_slots);
     header.length = static_cast<std::uint32_t>(message.payload.size());
     header.digest = message.digest;
-    ++sends_[slot].sent;
+    lanes_.note_sent(lane);
     write(header, message.payload);
+}
+
+void TcpConnection::send_credit(std::size_t lane) noexcept {
+    FrameHeader header;
+    header.kind = FrameKind::credit;
+    header.slot = static_cast<std::uint8_t>(lane % in_flight_slots);
+    header.channel = static_cast<std::uint8_t>(lane / in_flight_slots);
+    write(header, {});
 }
 
 void TcpConnection::send_control(FrameHeader header, std::span<const std::byte> payload) noexcept {
@@ -73,19 +68,30 @@ void TcpConnection::send_control(FrameHeader header, std::span<const std::byte> 
 // Every frame gives back the window of its lane, so that separate credits are rare when both directions are in use.
 void TcpConnection::write(FrameHeader header, std::span<const std::byte> payload) noexcept {
     if (closed_) return;
-    ReceiveLane& lane = receives_[header.slot];
-    header.consumed = lane.confirmed = lane.consumed;
+    header.consumed = lanes_.confirm(lane_of(header));
     const auto head = std::as_bytes(std::span(&header, 1));
     std::size_t written = 0;
     if (!waiting()) {
-        const std::array<asio::const_buffer, 2> parts = {asio::const_buffer(head.data(), head.size()), asio::const_buffer(payload.data(), payload.size())};
         boost::system::error_code error;
-        written = socket_.write_some(parts, error);
+        written = write_now(head, payload, error);
         if (error && !retry_later(error)) return close();
     }
     if (written < head.size()) keep(head.subspan(written));
     const std::size_t payload_written = written < head.size() ? 0 : written - head.size();
     if (payload_written < payload.size()) keep(payload.subspan(payload_written));
+}
+
+// One piece is cheaper for the system than two, as long as it is cheap to make.
+std::size_t TcpConnection::write_now(std::span<const std::byte> head, std::span<const std::byte> payload, boost::system::error_code& error) noexcept {
+    std::array<std::byte, 512> piece;
+    const std::size_t size = head.size() + payload.size();
+    if (size > piece.size()) {
+        const std::array<asio::const_buffer, 2> parts = {asio::const_buffer(head.data(), head.size()), asio::const_buffer(payload.data(), payload.size())};
+        return socket_.write_some(parts, error);
+    }
+    std::memcpy(piece.data(), head.data(), head.size());
+    if (!payload.empty()) std::memcpy(piece.data() + head.size(), payload.data(), payload.size());
+    return socket_.write_some(asio::const_buffer(piece.data(), size), error);
 }
 
 void TcpConnection::keep(std::span<const std::byte> bytes) noexcept {
@@ -105,26 +111,6 @@ bool TcpConnection::flush() noexcept {
     return true;
 }
 
-bool TcpConnection::peek(std::size_t slot, Incoming& incoming) noexcept {
-    const ReceiveLane& lane = receives_[slot];
-    if (lane.arrived == lane.consumed) receive();
-    if (lane.arrived == lane.consumed) return false;
-    const std::uint64_t fragment = lane.consumed % layout_.window;
-    incoming.payload = lane.fragments + fragment * layout_.fragment_bytes;
-    incoming.digest = lane.digests[fragment];
-    return true;
-}
-
-void TcpConnection::release(std::size_t slot) noexcept {
-    ReceiveLane& lane = receives_[slot];
-    ++lane.consumed;
-    if (lane.consumed - lane.confirmed < (layout_.window + 1) / 2) return;
-    FrameHeader credit;
-    credit.kind = FrameKind::credit;
-    credit.slot = static_cast<std::uint8_t>(slot);
-    write(credit, {});
-}
-
 // The rest of the present payload lands where it belongs; what follows is caught in the same call.
 void TcpConnection::receive() noexcept {
     if (closed_) return;
@@ -135,9 +121,10 @@ void TcpConnection::receive() noexcept {
         head_begin_ = 0;
     }
     const std::size_t room = head_.size() - head_end_;
-    const std::array<asio::mutable_buffer, 2> parts = {asio::mutable_buffer(target_, missing_), asio::mutable_buffer(head_.data() + head_end_, room)};
+    const asio::mutable_buffer next(head_.data() + head_end_, room);
+    const std::array<asio::mutable_buffer, 2> parts = {asio::mutable_buffer(target_, missing_), next};
     boost::system::error_code error;
-    const std::size_t got = socket_.read_some(parts, error);
+    const std::size_t got = missing_ == 0 ? socket_.read_some(next, error) : socket_.read_some(parts, error);
     drained_ = got == 0;
     if (error && !retry_later(error)) return close();
     const std::size_t placed = std::min(got, missing_);
@@ -170,31 +157,26 @@ void TcpConnection::parse_head() noexcept {
 
 // The peer is authenticated, but a frame that breaks the rules must not write outside its window.
 bool TcpConnection::begin_frame() noexcept {
-    if (frame_.slot >= in_flight_slots || frame_.kind > FrameKind::abort) return false;
-    SendLane& sent = sends_[frame_.slot];
-    if (frame_.consumed > sent.sent) return false;
-    sent.consumed = std::max(sent.consumed, frame_.consumed);
-    in_frame_ = true;
+    const std::size_t lane = lane_of(frame_);
+    if (frame_.slot >= in_flight_slots || lane >= lanes_.count() || frame_.kind > FrameKind::goodbye) return false;
+    if (!lanes_.credit(lane, frame_.consumed)) return false;
+    in_frame_ = heard_ = true;
     missing_ = frame_.length;
     if (frame_.kind != FrameKind::data) {
         target_ = control_.data();
         return frame_.length <= control_payload_limit;
     }
-    const ReceiveLane& lane = receives_[frame_.slot];
-    target_ = lane.fragments + lane.arrived % layout_.window * layout_.fragment_bytes;
-    return frame_.length <= layout_.fragment_bytes && lane.arrived - lane.consumed < layout_.window;
+    target_ = lanes_.begin(lane, frame_.length, frame_.digest);
+    return target_ != nullptr;
 }
 
 void TcpConnection::end_frame() noexcept {
     in_frame_ = false;
     target_ = nullptr;
     switch (frame_.kind) {
-        case FrameKind::data: {
-            ReceiveLane& lane = receives_[frame_.slot];
-            lane.digests[lane.arrived % layout_.window] = frame_.digest;
-            ++lane.arrived;
+        case FrameKind::data:
+            lanes_.end(lane_of(frame_));
             return;
-        }
         case FrameKind::record:
             if (frame_.length == sizeof(CallRecord)) std::memcpy(&peer_.records[frame_.slot], control_.data(), sizeof(CallRecord));
             return;
@@ -204,9 +186,28 @@ void TcpConnection::end_frame() noexcept {
         case FrameKind::abort:
             if (peer_.abort_reason.empty()) peer_.abort_reason.assign(reinterpret_cast<const char*>(control_.data()), frame_.length);
             return;
+        case FrameKind::invitation:
+            peer_.invitation.assign(reinterpret_cast<const char*>(control_.data()), frame_.length);
+            return;
+        case FrameKind::goodbye:
+            ended_ = true;
+            return;
         case FrameKind::credit:
             return;
     }
+}
+
+void TcpConnection::withdraw() noexcept {
+    lanes_.withdraw();
+    if (in_frame_ && frame_.kind == FrameKind::data) target_ = lanes_.fragment(lane_of(frame_)) + (frame_.length - missing_);
+}
+
+// A host that is only slow confirms: a full window shows as unsent bytes, not as unconfirmed ones.
+bool TcpConnection::silent_for(std::int64_t ms) const noexcept {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (closed_ || ::getsockopt(descriptor_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+    return info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 && static_cast<std::int64_t>(info.tcpi_last_ack_recv) >= ms;
 }
 
 bool TcpConnection::unconfirmed() const noexcept {

@@ -1,8 +1,7 @@
-// One authenticated stream to a peer: a channel with its four lanes in both directions. Nothing here blocks.
+// One authenticated stream to a peer: frames of any of their lanes in both directions. Nothing here blocks.
 #pragma once
 
-#include "collectives/transport/memory.hpp"
-#include "collectives/transport/tcp_frame.hpp"
+#include "collectives/transport/tcp_lanes.hpp"
 #include "libcore/file.hpp"
 
 #include <array>
@@ -21,61 +20,57 @@ struct PeerState {
     std::array<CallRecord, in_flight_slots> records{};
     std::uint64_t completed = 0;
     std::string abort_reason;
+    std::string invitation;  // the endpoint where it waits for further streams
 };
 
 class TcpConnection {
 public:
-    // Takes the socket. `peer` outlives the connection. Throws Error(failure) when there is no memory for the window.
-    TcpConnection(boost::asio::io_context& context, core::UniqueFd socket, const TcpLayout& layout, PeerState& peer);
+    // Takes the socket. `lanes` and `peer` outlive the connection.
+    TcpConnection(boost::asio::io_context& context, core::UniqueFd socket, TcpLanes& lanes, PeerState& peer);
 
-    // Room for one message, nothing waiting before it.
-    bool ready(std::size_t slot) noexcept;
-    // Only after ready(). What the socket does not take is copied.
-    void send(std::size_t slot, const Message& message) noexcept;
+    // Only when nothing waits and the lane has room. What the socket does not take is copied.
+    void send(std::size_t lane, const Message& message) noexcept;
     void send_control(FrameHeader header, std::span<const std::byte> payload) noexcept;
+    void send_credit(std::size_t lane) noexcept;
     // Pushes what was copied; true when nothing waits (also when the stream is closed).
     bool flush() noexcept;
     bool waiting() const noexcept { return pending_begin_ != pending_.size(); }
 
-    bool peek(std::size_t slot, Incoming& incoming) noexcept;
-    void release(std::size_t slot) noexcept;
     // Takes what has arrived, at most one system call.
     void receive() noexcept;
     // Takes all that has arrived.
     void receive_all() noexcept;
+    // Offers are no more: what is just arriving goes on in the lanes' own memory.
+    void withdraw() noexcept;
 
     bool closed() const noexcept { return closed_; }
+    // Some frame has come: the other end holds this stream too.
+    bool heard() const noexcept { return heard_; }
+    // The other end said goodbye here: nothing follows.
+    bool ended() const noexcept { return ended_; }
     // Bytes that the other host has not confirmed.
     bool unconfirmed() const noexcept;
+    // The other host has not confirmed what was sent again and again for so long.
+    bool silent_for(std::int64_t ms) const noexcept;
     int descriptor() const noexcept { return descriptor_; }
 
 private:
-    struct SendLane {
-        std::uint64_t sent = 0, consumed = 0;
-    };
-    // Message k (from 0) lies in fragment k mod window.
-    struct ReceiveLane {
-        std::byte* fragments = nullptr;
-        std::uint64_t arrived = 0, consumed = 0, confirmed = 0;
-        std::vector<std::uint64_t> digests;  // by fragment
-    };
-
     void write(FrameHeader header, std::span<const std::byte> payload) noexcept;
+    std::size_t write_now(std::span<const std::byte> head, std::span<const std::byte> payload, boost::system::error_code& error) noexcept;
     void keep(std::span<const std::byte> bytes) noexcept;
     bool begin_frame() noexcept;  // false: broken stream
     void end_frame() noexcept;
     void parse_head() noexcept;
     void close() noexcept;
+    static std::size_t lane_of(const FrameHeader& header) noexcept { return TcpLanes::index(header.slot, header.channel); }
 
     boost::asio::ip::tcp::socket socket_;
-    TcpLayout layout_;
+    TcpLanes& lanes_;
     PeerState& peer_;
-    Mapping memory_;
     int descriptor_ = -1;
     bool closed_ = false;
+    bool heard_ = false, ended_ = false;
     bool drained_ = false;  // the last read found nothing
-    std::array<SendLane, in_flight_slots> sends_{};
-    std::array<ReceiveLane, in_flight_slots> receives_{};
 
     std::vector<std::byte> pending_;  // [pending_begin_, end) waits for the socket
     std::size_t pending_begin_ = 0;

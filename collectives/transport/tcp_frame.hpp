@@ -8,20 +8,23 @@
 namespace attune::collectives {
 
 enum class FrameKind : std::uint8_t {
-    data,       // a message of the lane (slot, channel of the connection)
-    credit,     // only the header's `consumed`
-    record,     // payload: the sender's CallRecord in `slot`
-    completed,  // `digest`: all calls up to this one are over there
-    abort,      // payload: the reason
+    data,        // a message of the lane (slot, channel of the connection)
+    credit,      // only the header's `consumed`
+    record,      // payload: the sender's CallRecord in `slot`
+    completed,   // `digest`: all calls up to this one are over there
+    abort,       // payload: the reason
+    invitation,  // payload: the endpoint where the sender waits for further streams
+    goodbye,     // the sender's end: all its calls are over and nothing follows. A stream that ends without it has lost its rank
 };
 
 struct FrameHeader {
     FrameKind kind = FrameKind::data;
     std::uint8_t slot = 0;
-    std::uint16_t reserved = 0;
+    std::uint8_t channel = 0;
+    std::uint8_t reserved = 0;
     std::uint32_t length = 0;    // bytes of payload
     std::uint64_t digest = 0;    // of the call
-    std::uint64_t consumed = 0;  // messages of the lane (slot) in the other direction that the sender has read: gives their window back
+    std::uint64_t consumed = 0;  // messages of the lane (slot, channel) in the other direction that the sender has read: gives their window back
 };
 static_assert(sizeof(FrameHeader) == 24);
 

@@ -21,7 +21,7 @@ using core::Error;
 using core::ErrorCode;
 
 constexpr std::array<char, 8> magic = {'A', 'T', 'T', 'U', 'N', 'E', 'T', 'C'};
-constexpr std::uint32_t protocol_version = 1;
+constexpr std::uint32_t protocol_version = 2;
 
 enum class End : std::uint8_t { connecting, listening };
 
@@ -43,34 +43,54 @@ core::Digest proof_of(End end, const TcpJob& job, const TcpHello& hello, const T
     throw Error(ErrorCode::failure, fmt::format("rank {} cannot connect to rank {}: {}", seat.from, seat.to, why));
 }
 
-void send_whole(int socket, std::span<const std::byte> bytes, const TcpSeat& seat) {
-    // Fresh sockets have room for a handshake.
-    if (::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) fail(seat, "the connection closed in the handshake");
-}
-
-void receive_whole(int socket, std::span<std::byte> bytes, const TcpSeat& seat, TcpDeadline deadline) {
-    while (!bytes.empty()) {
-        if (!await_descriptor(socket, POLLIN, deadline)) fail(seat, "it did not answer in time");
-        const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), 0);
-        if (got == 0) fail(seat, "it refused the connection; do all ranks have the same secret (ATTUNE_SECRET_FILE), size and version?");
-        if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
-        if (got < 0 && errno != EAGAIN && errno != EINTR) fail(seat, std::strerror(errno));
-    }
-}
-
 }  // namespace
 
 void introduce(int socket, const TcpJob& job, const TcpSeat& seat, TcpDeadline deadline) {
-    TcpHello hello{magic, protocol_version, seat, {}};
-    core::random_bytes(hello.nonce);
-    send_whole(socket, std::as_bytes(std::span(&hello, 1)), seat);
-    TcpAnswer answer;
-    receive_whole(socket, std::as_writable_bytes(std::span(&answer, 1)), seat, deadline);
-    if (answer.magic != magic) fail(seat, "what listens there is no rank of attune");
-    if (!core::equal_constant_time(answer.proof, proof_of(End::listening, job, hello, answer)))
-        fail(seat, "it does not know this job's secret; is ATTUNE_SECRET_FILE the same on every rank?");
-    const core::Digest proof = proof_of(End::connecting, job, hello, answer);
-    send_whole(socket, proof, seat);
+    TcpApproach approach(socket, job, seat);
+    while (true) {
+        const TcpState state = approach.advance();
+        if (state == TcpState::accepted) return;
+        if (state == TcpState::refused) fail(seat, approach.reason());
+        if (!await_descriptor(socket, POLLIN, deadline)) fail(seat, "it did not answer in time");
+    }
+}
+
+TcpApproach::TcpApproach(int socket, const TcpJob& job, const TcpSeat& seat) : socket_(socket), job_(job), hello_{magic, protocol_version, seat, {}} {
+    core::random_bytes(hello_.nonce);
+}
+
+TcpState TcpApproach::refuse(std::string reason) {
+    reason_ = std::move(reason);
+    return TcpState::refused;
+}
+
+// Fresh sockets have room for a handshake.
+bool TcpApproach::send(std::span<const std::byte> bytes) {
+    return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+}
+
+TcpState TcpApproach::advance() {
+    if (!greeted_) {
+        pollfd entry{socket_, POLLOUT, 0};
+        if (::poll(&entry, 1, 0) <= 0) return TcpState::waiting;  // still connecting
+        if (!send(std::as_bytes(std::span(&hello_, 1)))) return refuse("the connection closed in the handshake");
+        greeted_ = true;
+    }
+    const auto bytes = std::as_writable_bytes(std::span(&answer_, 1)).subspan(received_);
+    const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got == 0) return refuse("it refused the connection; do all ranks have the same secret (ATTUNE_SECRET_FILE), size and version?");
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return TcpState::waiting;
+    if (got < 0) return refuse(std::strerror(errno));
+    received_ += static_cast<std::size_t>(got);
+    return received_ < sizeof answer_ ? TcpState::waiting : prove();
+}
+
+TcpState TcpApproach::prove() {
+    if (answer_.magic != magic) return refuse("what listens there is no rank of attune");
+    if (!core::equal_constant_time(answer_.proof, proof_of(End::listening, job_, hello_, answer_)))
+        return refuse("it does not know this job's secret; is ATTUNE_SECRET_FILE the same on every rank?");
+    const core::Digest proof = proof_of(End::connecting, job_, hello_, answer_);
+    return send(proof) ? TcpState::accepted : refuse("the connection closed in the handshake");
 }
 
 TcpReception::TcpReception(core::UniqueFd socket, const TcpJob& job)
@@ -89,22 +109,22 @@ bool TcpReception::fill(std::byte* target, std::size_t size) {
     return true;
 }
 
-TcpReception::State TcpReception::refuse(std::string reason) {
+TcpState TcpReception::refuse(std::string reason) {
     reason_ = std::move(reason);
-    return State::refused;
+    return TcpState::refused;
 }
 
-TcpReception::State TcpReception::advance() {
+TcpState TcpReception::advance() {
     if (!answered_) {
         if (fill(reinterpret_cast<std::byte*>(&hello_), sizeof hello_)) return answer();
-        return reason_.empty() ? State::waiting : State::refused;
+        return reason_.empty() ? TcpState::waiting : TcpState::refused;
     }
-    if (!fill(proof_.data(), proof_.size())) return reason_.empty() ? State::waiting : State::refused;
-    if (core::equal_constant_time(proof_, proof_of(End::connecting, job_, hello_, answer_))) return State::accepted;
+    if (!fill(proof_.data(), proof_.size())) return reason_.empty() ? TcpState::waiting : TcpState::refused;
+    if (core::equal_constant_time(proof_, proof_of(End::connecting, job_, hello_, answer_))) return TcpState::accepted;
     return refuse("it does not know this job's secret");
 }
 
-TcpReception::State TcpReception::answer() {
+TcpState TcpReception::answer() {
     if (hello_.magic != magic) return refuse("it does not speak attune's protocol");
     if (hello_.version != protocol_version) return refuse(fmt::format("it speaks version {} of the protocol, not {}", hello_.version, protocol_version));
     answer_.magic = magic;
@@ -114,7 +134,7 @@ TcpReception::State TcpReception::answer() {
     if (::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(bytes.size()))
         return refuse("it closed the connection");
     answered_ = true;
-    return State::waiting;
+    return TcpState::waiting;
 }
 
 }  // namespace attune::collectives

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace attune::collectives {
@@ -47,14 +48,38 @@ static_assert(sizeof(TcpHello) == 60 && sizeof(TcpAnswer) == 72);
 // The connecting end, blocking until the deadline. Throws Error(failure): the other end is silent, closed or does not know the secret.
 void introduce(int socket, const TcpJob& job, const TcpSeat& seat, TcpDeadline deadline);
 
+enum class TcpState : std::uint8_t { waiting, accepted, refused };
+
+// The connecting end of one connection, which may still be in the making; never blocks and leaves the socket to its owner.
+class TcpApproach {
+public:
+    TcpApproach(int socket, const TcpJob& job, const TcpSeat& seat);
+
+    TcpState advance();
+    const TcpSeat& seat() const noexcept { return hello_.seat; }
+    const std::string& reason() const noexcept { return reason_; }
+
+private:
+    TcpState refuse(std::string reason);
+    bool send(std::span<const std::byte> bytes);
+    TcpState prove();
+
+    int socket_;
+    TcpJob job_;
+    TcpHello hello_;
+    TcpAnswer answer_;
+    bool greeted_ = false;
+    std::size_t received_ = 0;  // of the answer
+    std::string reason_;
+};
+
 // The listening end of one connection; never blocks.
 class TcpReception {
 public:
     TcpReception(core::UniqueFd socket, const TcpJob& job);
 
-    enum class State : std::uint8_t { waiting, accepted, refused };
     // Call when the socket is readable.
-    State advance();
+    TcpState advance();
     const TcpSeat& seat() const noexcept { return hello_.seat; }  // proven once accepted
     const std::string& reason() const noexcept { return reason_; }
     TcpDeadline deadline() const noexcept { return deadline_; }
@@ -63,8 +88,8 @@ public:
 
 private:
     bool fill(std::byte* target, std::size_t size);  // true when all of it is there
-    State refuse(std::string reason);
-    State answer();
+    TcpState refuse(std::string reason);
+    TcpState answer();
 
     core::UniqueFd socket_;
     TcpJob job_;

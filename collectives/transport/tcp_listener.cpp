@@ -75,10 +75,10 @@ void TcpListener::take_new(Round& round) {
 }
 
 void TcpListener::advance(Round& round, TcpReception& reception) {
-    const TcpReception::State state = reception.advance();
-    if (state == TcpReception::State::waiting) return;
+    const TcpState state = reception.advance();
+    if (state == TcpState::waiting) return;
     core::UniqueFd socket = reception.take();
-    if (state == TcpReception::State::refused) return drop(socket.get(), reception.reason());
+    if (state == TcpState::refused) return drop(socket.get(), reception.reason());
     const auto seat = std::ranges::find(round.seats, reception.seat());
     const auto index = static_cast<std::size_t>(seat - round.seats.begin());
     if (seat == round.seats.end() || round.sockets[index])

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "collectives/schedule.hpp"
+#include "collectives/transport/link_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,13 @@ struct Incoming {
     std::uint64_t digest = 0;
 };
 
+// Where a message may land so that nobody has to copy it afterwards. It comes in pieces of this size, the last one shorter.
+struct Offer {
+    std::span<std::byte> destination;
+    std::uint64_t piece_bytes = 0;
+    std::uint64_t digest = 0;  // of the call; messages of another one stay out
+};
+
 // Each rank publishes its current call in full; whoever waits long compares.
 struct CallRecord {
     std::uint64_t call = 0;    // 1-based number of the call on this communicator
@@ -64,6 +72,9 @@ public:
     // The front message, or false. `length` is what the receiver expects (it decides where the payload lies).
     virtual bool peek(const Lane& lane, std::uint64_t length, bool inline_message, Incoming& incoming) noexcept = 0;
     virtual void release(const Lane& lane) noexcept = 0;
+    // For the message whose first piece comes next: pieces may land in their places, and peek() then points there. The receiver takes them all, or the team
+    // has failed. Nothing has to land there.
+    virtual void offer(const Lane& /*lane*/, const Offer& /*offer*/) noexcept {}
 
     virtual void publish(const CallRecord& record) noexcept = 0;
     virtual CallRecord published(Rank rank) const noexcept = 0;               // the latest call
@@ -74,10 +85,15 @@ public:
     // An abort seen by all waits; the first text wins. Empty text = none.
     virtual void abort(std::string_view reason) noexcept = 0;
     virtual std::string abort_reason() const = 0;
-    // Ranks whose process is gone (never for local).
+    // Ranks whose process is gone, or that ended this team in good order (never for local).
     virtual std::vector<Rank> dead_ranks() noexcept = 0;
+    // Of those: it is known to have ended in good order.
+    virtual bool has_left(Rank /*rank*/) const noexcept { return false; }
     virtual std::int64_t process_of(Rank rank) const noexcept = 0;  // its pid
-    virtual bool oversubscribed() const noexcept = 0;               // more ranks on this node than CPUs
+    virtual StreamFacts streams() const { return {}; }
+    // Before each call: its messages and those that are under way use such streams from now on. A stream that is still to be opened keeps nobody waiting.
+    virtual void prepare(const LinkOptions& /*link*/) {}
+    virtual bool oversubscribed() const noexcept = 0;  // more ranks on this node than CPUs
 
     // Why this team cannot copy between the buffers of its ranks (protocols cma_get, cma_put, mixed), equal on all ranks; empty = it can.
     virtual std::string direct_refusal() const;

@@ -127,8 +127,17 @@ TEST(Reject, NamesCutsThatNeedCountsOfOthers) {
 }
 
 TEST(Reject, NamesAxesThatDoNotApply) {
-    for (const char* axis : {"radix=4", "groups=2x2", "wire_dtype=bfloat16", "socket_buffer_bytes=1M", "congestion_control=cubic"})
+    for (const char* axis : {"radix=4", "groups=2x2", "wire_dtype=bfloat16"})
         EXPECT_EQ(why("algorithm=ring," + std::string(axis)), std::string(axis) + " does not apply to all_reduce ring");
+}
+
+TEST(Reject, NamesBuffersAndWordsThatNoSocketTakes) {
+    EXPECT_EQ(why("algorithm=ring,socket_buffer_bytes=1M,congestion_control=cubic"), "accepted");
+    EXPECT_EQ(why("algorithm=ring,socket_buffer_bytes=0"), "accepted");
+    EXPECT_THAT(why("algorithm=ring,socket_buffer_bytes=1K"), HasSubstr("socket_buffer_bytes=1K is not within 4K to 1G"));
+    EXPECT_THAT(why("algorithm=ring,socket_buffer_bytes=2G"), HasSubstr("is not within"));
+    EXPECT_THAT(why("algorithm=ring,congestion_control=cu bic"), HasSubstr("is no name"));
+    EXPECT_THAT(why("algorithm=ring,congestion_control=sixteen_letters_"), HasSubstr("is no name"));
 }
 
 TEST(Reject, NamesCutsOutOfRange) {

@@ -9,12 +9,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <ostream>
 #include <string>
 
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace attune::collectives {
@@ -145,6 +147,84 @@ TEST_P(NetworkFailures, ARankThatLeavesAfterItsPartIsNoError) {
         }
         executor.wait(executor.start(plan_for(Collective::broadcast, "linear", bootstrap, count), values.data(), result.data(), 5, "broadcast"));
         return result == std::vector<float>(count, 7.0F) ? std::string{} : std::string("wrong values");
+    });
+    EXPECT_EQ(texts(results), "");
+}
+
+// It said goodbye, so nobody takes its end for a death.
+TEST_P(NetworkFailures, ARankThatEndsWhileOthersNeedItIsSaidToHaveEnded) {
+    const auto results = run_processes(2, [](Bootstrap& bootstrap) {
+        const auto transport = made(bootstrap);
+        Executor executor(*transport, {});
+        pass_barrier(bootstrap, executor);
+        if (bootstrap.rank() == 1) return std::string{};
+        try {
+            pass_barrier(bootstrap, executor);
+        } catch (const core::Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("passed");
+    });
+    EXPECT_NE(results[0].text.find("rank 1 (process "), std::string::npos) << results[0].text;
+    EXPECT_NE(results[0].text.find("has ended its communicator: rank 0 waits in call"), std::string::npos) << results[0].text;
+}
+
+// Both transports close at once, though one has much on its way that the dead rank will never read.
+TEST_P(NetworkFailures, ClosingWaitsForNobodyWhoIsDead) {
+    const auto results = run_processes(2, [](Bootstrap& bootstrap) {
+        auto transport = made(bootstrap);
+        Executor executor(*transport, {});
+        pass_barrier(bootstrap, executor);
+        std::vector<float> values(1 << 20);
+        if (bootstrap.rank() == 1) raise(SIGKILL);
+        std::string seen;
+        try {
+            executor.wait(executor.start(plan_for(Collective::broadcast, "linear", bootstrap, values.size()), values.data(), values.data(), 5, "broadcast"));
+        } catch (const core::Error& error) {
+            seen = error.what();
+        }
+        const std::int64_t begin = core::now_ns();
+        transport.reset();
+        return seen + (core::now_ns() - begin < 2'000'000'000 ? "" : " TOO LATE");
+    });
+    EXPECT_NE(results[0].text.find("rank 1 (process "), std::string::npos) << results[0].text;
+    EXPECT_NE(results[0].text.find("is gone"), std::string::npos) << results[0].text;
+    EXPECT_EQ(results[0].text.find("TOO LATE"), std::string::npos) << results[0].text;
+}
+
+// One stream joins a pair until a call wants several channels; then each channel gets its own, while calls go on.
+TEST_P(NetworkFailures, FurtherStreamsAreOpenedWhenACallWantsChannels) {
+    const auto sockets = [] {
+        std::size_t count = 0;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            struct stat status {};
+            if (::stat(entry.path().c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ++count;
+        }
+        return count;
+    };
+    const auto results = run_processes(3, [&](Bootstrap& bootstrap) {
+        const std::size_t before = sockets();
+        const auto transport = made(bootstrap);
+        const std::size_t peers = GetParam() == "tcp" || bootstrap.rank() == 1 ? 2 : 1;
+        std::string seen = sockets() == before + peers ? "" : "not one stream for each peer;";
+        Executor executor(*transport, {});
+        Problem problem;
+        problem.ranks = bootstrap.size();
+        problem.count = 10007;
+        const auto plan = [&](const std::string& config) {
+            return std::make_shared<const Plan>(compile(problem, generate(problem, core::Config::parse(config), bootstrap.rank()),
+                                                        compile_options(core::Config::parse(config), transport->fragment_bytes())));
+        };
+        const auto several = plan("algorithm=ring,channels=2"), one = plan("algorithm=ring");
+        std::vector<float> values(problem.count, 1.0F), result(problem.count);
+        const std::size_t all = before + peers * static_cast<std::size_t>(transport->channels());
+        for (int call = 0; call < 100'000; ++call) {
+            values[0] = sockets() == all ? 1 : 0;  // who has all its streams; calls end on all ranks at once
+            executor.wait(executor.start(call % 2 == 0 ? several : one, values.data(), result.data(), 7, "all_reduce"));
+            if (std::count(result.begin() + 1, result.end(), 3.0F) != static_cast<std::ptrdiff_t>(problem.count) - 1) return seen + "wrong values";
+            if (call >= 100 && result[0] == 3.0F) return seen;
+        }
+        return seen + "the further streams are missing";
     });
     EXPECT_EQ(texts(results), "");
 }

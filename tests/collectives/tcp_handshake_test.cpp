@@ -119,9 +119,9 @@ TEST(TcpHandshake, AConnectingRankAsksForAProofToo) {
         ASSERT_TRUE(await_descriptor(listener.get(), POLLIN, in(seconds(60))));
         TcpReception reception(core::UniqueFd(::accept(listener.get(), nullptr, nullptr)), job_of("guess"));
         ASSERT_TRUE(await_descriptor(reception.descriptor(), POLLIN, in(seconds(60))));
-        EXPECT_EQ(reception.advance(), TcpReception::State::waiting);
+        EXPECT_EQ(reception.advance(), TcpState::waiting);
         ASSERT_TRUE(await_descriptor(reception.descriptor(), POLLIN, in(seconds(60))));
-        EXPECT_EQ(reception.advance(), TcpReception::State::refused);
+        EXPECT_EQ(reception.advance(), TcpState::refused);
     });
     const std::string message = what([&] { dial(local_endpoint(listener.get()), job_of("secret"), seat(1), in(seconds(60))); });
     impostor.join();
