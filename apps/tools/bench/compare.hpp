@@ -1,4 +1,4 @@
-// Default against tuned in paired blocks over several launches: for the sizes asked for, or for every published row.
+// Default against tuned, or any two choices, in paired blocks over several launches: for the sizes asked for, or for every published row.
 #pragma once
 
 #include "apps/tools/bench/machine.hpp"
@@ -13,7 +13,7 @@
 
 namespace attune::tools::bench {
 
-// One problem with two configs.
+// One problem with two configs: of the first side, called default, and of the second, called tuned.
 struct Pair {
     std::string key;  // canonical text
     collectives::Problem problem;

@@ -1,5 +1,6 @@
 // Which pairs a comparison consists of.
 #include "apps/tools/bench/compare.hpp"
+#include "apps/tools/bench/compare_sides.hpp"
 #include "libcore/error.hpp"
 #include "libcore/units.hpp"
 
@@ -138,8 +139,8 @@ Pair sweep_pair(const Options& options, const Machine& machine, const Problem& p
     pair.key = collectives::key_of(problem, facts).text();
     pair.problem = problem;
     pair.team = team_options(options, problem.ranks);
-    pair.default_config = collectives::Chooser(facts, {}, {}).choose(problem).config;
-    const collectives::Choice choice = collectives::Chooser(facts, machine.loaded.table, {}).choose(problem);
+    pair.default_config = choice_of_side(options.compare.front(), problem, machine, facts).config;
+    const collectives::Choice choice = choice_of_side(options.compare.back(), problem, machine, facts);
     pair.tuned_config = choice.config;
     pair.published_gain = choice.gain;
     return pair;

@@ -38,7 +38,7 @@ std::string problem_text(const collectives::Problem& problem) {
     return text + (problem.in_place ? " in place" : "");
 }
 
-// What the tuned config changes of the default.
+// What the second config changes of the first.
 std::string change_text(const Pair& pair) {
     std::string text;
     for (const auto& [name, value] : pair.tuned_config.entries()) {
@@ -91,20 +91,22 @@ Json pair_json(const Pair& pair) {
 
 }  // namespace
 
-std::string compare_text(const Pairs& pairs, const Paint& paint) {
+std::string compare_text(const Options& options, const Pairs& pairs, const Paint& paint) {
+    const std::string& first = options.compare.front();
+    const std::string& second = options.compare.back();
     Table table({{"collective", Align::left},
                  {"size"},
                  {"ranks"},
                  {"transport", Align::left},
                  {"placement", Align::left},
-                 {"default"},
-                 {"tuned"},
-                 {"tuned/default"},
+                 {first},
+                 {second},
+                 {second + "/" + first},
                  {"99 % interval"},
                  {"floor"},
                  {"blocks"},
                  {"verdict", Align::left},
-                 {"tuned choice", Align::left}});
+                 {second + " choice", Align::left}});
     for (const Pair& pair : pairs.pairs)
         table.add_row(cells_of(pair, paint));
     std::string text = table.text();
@@ -123,6 +125,7 @@ std::string summary_text(const Verdicts& v) {
 Json compare_json(const Options& options, const Machine& machine, const Pairs& pairs) {
     Json document = json_document("attune.compare/1", machine.topology);
     document["database"] = machine.loaded.origin.empty() ? Json(nullptr) : Json(machine.loaded.origin);
+    document["sides"] = options.compare;
     document["rows"] = options.rows;
     document["results"] = Json::array();
     for (const Pair& pair : pairs.pairs)

@@ -9,7 +9,7 @@
 
 namespace attune::tools::bench {
 
-std::string compare_text(const Pairs& pairs, const Paint& paint);
+std::string compare_text(const Options& options, const Pairs& pairs, const Paint& paint);
 std::string summary_text(const Verdicts& verdicts);
 Json compare_json(const Options& options, const Machine& machine, const Pairs& pairs);
 std::string compare_csv(const Pairs& pairs);

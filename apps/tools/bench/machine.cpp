@@ -4,6 +4,7 @@
 #include "apps/tools/support/machine.hpp"
 #include "collectives/applicability.hpp"
 #include "collectives/catalogue.hpp"
+#include "collectives/transport/tcp_options.hpp"
 #include "db/release.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
@@ -56,7 +57,7 @@ Machine discover_machine(const Options& options) {
     machine.topology = here.topology;
     machine.loaded = db::load(db::layers(environment, options.db.value_or("")), here.identity, job_rules(options, environment, here.topology));
     if (machine.loaded.fatal_code != 0) throw core::Error(static_cast<core::ErrorCode>(machine.loaded.fatal_code), machine.loaded.fatal_message);
-    if (!options.compare.empty()) require_databases(machine.loaded);
+    if (std::ranges::find(options.compare, "tuned") != options.compare.end()) require_databases(machine.loaded);
     const core::Log log(options.log, "attune-bench");
     for (const std::string& warning : machine.loaded.warnings)
         log.warn(warning);
@@ -70,6 +71,7 @@ collectives::ChooserFacts facts_of(const Machine& machine, const Options& option
     facts.node_map = options.nodes.text(ranks);
     facts.binding = options.bind_to == "core" && !machine.oversubscribed(ranks) ? "bound" : "unbound";
     facts.topology = machine.topology;
+    facts.streams = collectives::stream_facts_here(options.transport);
     return facts;
 }
 

@@ -87,8 +87,10 @@ void add_choice_options(CLI::App& app, Options& options) {
     app.add_option("--algorithm", options.algorithm, "Force this algorithm (see --list)")->type_name("NAME");
     add_set_option(app, options.settings, "Force a parameter, e.g. segment_bytes=64K; repeatable");
     add_db_option(app, options.db);
-    add_word_list_option(app, "--compare", options.compare, {"side", {"default", "tuned"}, "default,tuned: paired; exits 4 when tuned is slower"})
-        ->allow_extra_args(false);
+    app.add_option("--compare", options.compare, "Paired: default,tuned, or ring,two_level:segment_bytes=64K; exits 4 when the second is slower")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("SIDES");
     app.add_flag("--rows", options.rows, "With --compare: re-test every published row, fresh launches");
     app.add_flag("--list", options.list, "List algorithms with constraints and parameters");
 }

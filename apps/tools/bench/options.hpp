@@ -49,7 +49,7 @@ struct Options {
     std::uint64_t seed = 1;
 
     bool list = false;
-    std::vector<std::string> compare;  // {"default", "tuned"} or empty
+    std::vector<std::string> compare;  // two sides, see compare_sides.hpp, or empty
     bool rows = false;
     bool json = false;
     bool csv = false;

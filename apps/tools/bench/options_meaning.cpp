@@ -1,6 +1,6 @@
 // What the options mean together, and which of them exclude each other.
+#include "apps/tools/bench/compare_sides.hpp"
 #include "apps/tools/bench/options.hpp"
-
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
 #include "libcore/units.hpp"
@@ -16,10 +16,6 @@ using collectives::Collective;
 
 core::Error usage(const std::string& message) {
     return core::Error(core::ErrorCode::usage, message);
-}
-
-bool is_default_against_tuned(const std::vector<std::string>& sides) {
-    return sides.size() == 2 && sides[0] == "default" && sides[1] == "tuned";
 }
 
 // Standard output holds one document, one table of commas, or text for people.
@@ -47,9 +43,10 @@ void validate_choice(const Options& options) {
     const std::string set = options.settings.algorithm();
     if (!set.empty() && !options.algorithm.empty() && set != options.algorithm)
         throw usage("--algorithm " + options.algorithm + " and --set algorithm=" + set + " contradict each other");
-    if (options.rows && options.compare.empty()) throw usage("--rows re-tests a comparison; write --compare default,tuned --rows");
+    if (options.rows && !is_default_against_tuned(options.compare)) throw usage("--rows re-tests a comparison; write --compare default,tuned --rows");
     if (options.rows && !options.counts.empty()) throw usage("--rows re-tests the sizes that were published; choose among them with -b and -e, not --count");
-    if (!options.compare.empty() && !is_default_against_tuned(options.compare)) throw usage("--compare takes exactly default,tuned");
+    if (!options.compare.empty() && options.compare.size() != 2)
+        throw usage("--compare takes two sides; write --compare default,tuned or --compare ring,two_level");
     if (!options.compare.empty() && forced(options)) throw usage("--compare chooses by itself; leave out --algorithm and --set");
     if (options.collectives.empty() && !options.list && !options.rows) throw usage("no collective was given; write attune-bench all_reduce, or all");
 }

@@ -123,7 +123,7 @@ void print_comparison(const Options& options, const Machine& machine, const Pair
     if (options.json) return print_json(compare_json(options, machine, pairs));
     if (options.csv) return print(compare_csv(pairs));
     const Paint paint(use_color(options.color, STDOUT_FILENO));
-    print(compare_text(pairs, paint) + summary_text(count_verdicts(pairs.pairs)));
+    print(compare_text(options, pairs, paint) + summary_text(count_verdicts(pairs.pairs)));
 }
 
 // A re-test that tested nothing has proved nothing.

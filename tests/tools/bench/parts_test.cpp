@@ -1,4 +1,5 @@
 // What attune-bench makes of its options, and how it prints, without starting a rank.
+#include "apps/tools/bench/compare_sides.hpp"
 #include "apps/tools/bench/list.hpp"
 #include "apps/tools/bench/problems.hpp"
 #include "apps/tools/bench/report.hpp"
@@ -168,6 +169,17 @@ TEST(Problems, BusBandwidthCarriesTheCollectivesFactor) {
     EXPECT_FALSE(bus(Collective::barrier, 0).has_value());
 }
 
+TEST(CompareSides, AreChoicesOfOneCollective) {
+    using collectives::Collective;
+    const auto text = [](const char* side) { return parse_side(side, Collective::all_reduce).entries.front().second.text(); };
+    EXPECT_EQ(text("ring"), "algorithm=ring");
+    EXPECT_EQ(text("all_reduce:two_level"), "algorithm=two_level");
+    EXPECT_EQ(text("all_reduce:ring:segment_bytes=65536:channels=2"), "algorithm=ring,segment_bytes=64K,channels=2");
+    EXPECT_EQ(text("congestion_control=reno"), "congestion_control=reno");
+    for (const char* wrong : {"", "rnig", "broadcast:linear", "ring:", "ring:two_shot", "ring:segment_byte=1K", "all_reduce"})
+        EXPECT_THROW(parse_side(wrong, Collective::all_reduce), core::Error) << wrong;
+}
+
 TEST(Options, ContradictionsAreRefused) {
     const auto refused = [](auto change) {
         Options options = sweep_of("all_reduce", 8, 8);
@@ -177,7 +189,8 @@ TEST(Options, ContradictionsAreRefused) {
     refused([](Options& o) { o.json = o.csv = true; });
     refused([](Options& o) { o.rows = true; });
     refused([](Options& o) { o.compare = {"default"}; });
-    refused([](Options& o) { o.compare = {"tuned", "default"}; });
+    refused([](Options& o) { o.compare = {"default", "ring", "two_shot"}; });
+    refused([](Options& o) { o.compare = {"ring", "two_shot"}, o.rows = true; });
     refused([](Options& o) { o.compare = {"default", "tuned"}, o.algorithm = "ring"; });
     refused([](Options& o) { o.collectives.clear(); });
     refused([](Options& o) { o.plot = o.json = true; });

@@ -109,7 +109,29 @@ TEST(Bench, WrongWordsExitWithTwoBeforeAnythingIsPrinted) {
 }
 
 TEST(Bench, TheListValidates) {
-    EXPECT_GT(valid_document(run_bench({"--list", "--json"}), "attune.list.1")["algorithms"].size(), 9u);
+    const Json document = valid_document(run_bench({"--list", "--json"}), "attune.list.1");
+    EXPECT_GT(document["algorithms"].size(), 9u);
+    EXPECT_TRUE(document["congestion_controls"].empty());
+}
+
+TEST(Bench, SocketsAreListedAndConfiguredWhereThereAreSome) {
+    const Json document = valid_document(run_bench({"--list", "--json", "--transport", "tcp"}), "attune.list.1");
+    const std::vector<std::string> parameters = document["algorithms"][0]["parameters"];
+    EXPECT_NE(std::ranges::find(parameters, "congestion_control"), parameters.end());
+    ASSERT_FALSE(document["congestion_controls"].empty());
+    const std::string known = "congestion_control=" + document["congestion_controls"][0].get<std::string>();
+    const auto run = [](const char* transport, const std::string& choice) {
+        return run_bench({"all_reduce", "-n", "2", "-e", "64K", "--iterations", "2", "--transport", transport, "--set", choice, "-c"});
+    };
+    EXPECT_EQ(run("tcp", known).code, 0);
+    EXPECT_EQ(run("tcp", "socket_buffer_bytes=64K").code, 0);
+    const ProcessResult unknown = run("tcp", "congestion_control=nobody"), no_sockets = run("shm", known);
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_NE(unknown.err.find("the kernels of the ranks offer"), std::string::npos) << unknown.err;
+    EXPECT_EQ(no_sockets.code, 2);
+    EXPECT_NE(no_sockets.err.find("has no sockets"), std::string::npos) << no_sockets.err;
+    for (const ProcessResult& result : {unknown, no_sockets})
+        EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
 TEST(Bench, InsideAJobRankZeroPrintsOneDocument) {
@@ -174,6 +196,17 @@ TEST(Bench, ComparingWithoutADatabaseFindsEverythingTheSame) {
     EXPECT_EQ(document["results"].size(), 2u);
     for (const Json& row : document["results"])
         EXPECT_EQ(row["verdict"], "same");
+}
+
+TEST(Bench, TwoChoicesAreComparedWithoutADatabase) {
+    const ProcessResult result =
+        run_bench({"all_reduce", "--compare", "all_reduce:ring,ring:segment_bytes=64", "-n", "2", "-b", "64K", "-e", "64K", "--in-place", "no", "--json"});
+    EXPECT_EQ(result.code, 4) << result.err;
+    const Json document = valid_document(result, "attune.compare.1");
+    ASSERT_EQ(document["results"].size(), 1u);
+    EXPECT_EQ(document["results"][0]["verdict"], "slower");
+    EXPECT_NE(document["results"][0]["tuned_config"].get<std::string>().find("segment_bytes=64,"), std::string::npos);
+    EXPECT_EQ(run_bench({"all_reduce", "--compare", "ring,broadcast:linear", "-n", "2"}).code, 2);
 }
 
 TEST(Bench, RequireModeExitsThreeWithoutARowAndFourForADamagedFile) {
