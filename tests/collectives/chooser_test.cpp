@@ -258,5 +258,26 @@ TEST(ChooserTest, AConfigWithMoreChannelsThanTheCommunicatorIsSkippedAndForcedRe
     EXPECT_THROW(Chooser(narrow, {}, ForcedChoices::parse("all_reduce=ring,channels=3")), core::Error);
 }
 
+TEST(ChooserTest, AConfigForSocketsIsSkippedWhereThereAreNoneOrTheKernelLacksIt) {
+    const Problem problem = problem_of(Collective::all_reduce, 32);
+    core::TableRow row = usable_row();
+    row.config.set("congestion_control", "reno");
+    const auto reason_with = [&](const StreamFacts& streams) {
+        ChooserFacts here = facts();
+        here.streams = streams;
+        return Chooser(here, core::ConfigTable::build({row}), {}).choose(problem).reason;
+    };
+    EXPECT_EQ(choose(row, problem).source, ChoiceSource::tuned);  // nothing is known of sockets
+    EXPECT_NE(reason_with({}).find("needs congestion_control=reno, but this transport has no sockets"), std::string::npos) << reason_with({});
+    EXPECT_NE(reason_with({true, {"bbr", "cubic"}}).find("the kernels of the ranks offer bbr, cubic"), std::string::npos);
+    EXPECT_EQ(lacks_streams(row.config, {true, {"cubic", "reno"}}), std::nullopt);
+    row.config = core::Config::parse("algorithm=ring,socket_buffer_bytes=1M");
+    EXPECT_NE(lacks_streams(row.config, {}), std::nullopt);
+    EXPECT_EQ(lacks_streams(row.config, {true, {}}), std::nullopt);
+    ChooserFacts without = facts();
+    without.streams = StreamFacts{};
+    EXPECT_THROW(Chooser(without, {}, ForcedChoices::parse("all_reduce=ring,socket_buffer_bytes=1M")), core::Error);
+}
+
 }  // namespace
 }  // namespace attune::collectives
