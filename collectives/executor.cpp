@@ -27,7 +27,6 @@ struct Executor::State {
     std::optional<core::Error> failure;
     Executor& self;
     std::shared_ptr<ProgressCircle> circle;  // of the thread that uses this executor
-    core::StepRecord wait;                   // begin 0 = not waiting, or nobody wants to know
 
     State(Executor& owner, Transport& team, ExecutorOptions settings) : transport(team), options(std::move(settings)), watch(transport, options), self(owner) {
         if (!options.family) options.family = std::make_shared<ProgressFamily>();
@@ -53,7 +52,6 @@ struct Executor::State {
     bool holds_message_of(Rank peer) noexcept;
     bool progress() noexcept;
     void begin_wait() noexcept;
-    void end_wait() noexcept;
     // One pass over all calls in flight; when nothing moved, finds out why or rests.
     void step(bool may_rest);
     void check_plan(const Plan& plan) const;
@@ -86,33 +84,26 @@ bool Executor::State::progress() noexcept {
 // For the first of those that the oldest call waits for.
 void Executor::State::begin_wait() noexcept {
     const Call& oldest = call(completed + 1);
-    wait.kind = core::TraceKind::wait;
+    core::StepRecord wait;
+    wait.kind = static_cast<std::uint8_t>(core::TraceKind::wait);
     wait.call = static_cast<std::uint32_t>(oldest.record().number);
-    wait.text = oldest.text();
-    wait.peer = -1;
-    oldest.for_each_awaited([&](Rank peer) { wait.peer = wait.peer < 0 ? peer : wait.peer; });
-    wait.begin = core::ticks();
-}
-
-void Executor::State::end_wait() noexcept {
-    wait.end = core::ticks();
-    options.steps->add(wait);
-    wait.begin = 0;
+    oldest.for_each_awaited([&](Rank peer) { wait.subject = wait.subject < 0 ? peer : wait.subject; });
+    options.steps->begin_wait(wait);
 }
 
 void Executor::State::step(bool may_rest) {
     bool moved = progress();
-    if (circle->has_others()) moved |= circle->progress_others(self);
-    if (moved) {
-        if (wait.begin != 0) end_wait();
-        return watch.moved();
+    if (circle->has_others() && circle->progress_others(self)) {
+        moved = true;
+        if (options.steps != nullptr) options.steps->leave();  // that time was not ours
     }
+    if (moved) return watch.moved();
     transport.flush();  // a peer may wait for what the socket did not take at once
     for (const Call& call : calls) {
         if (call.active() && call.mismatch() >= 0) watch.report_mismatch(call, call.mismatch(), call.mismatch_digest());
     }
     if (completed == started) return;
-    if (options.steps != nullptr && may_rest && wait.begin == 0) begin_wait();
+    if (options.steps != nullptr && may_rest && !options.steps->waiting()) begin_wait();
     if (options.progress_hook) options.progress_hook();
     watch.idle(calls, may_rest);
 }
@@ -121,6 +112,7 @@ template <typename Action>
 auto Executor::State::guarded(Action action) {
     if (failure) throw *failure;
     claim();
+    if (options.steps != nullptr) options.steps->leave();
     try {
         return action();
     } catch (const core::Error& error) {
@@ -210,6 +202,7 @@ void Executor::pass() {
 bool Executor::progress() noexcept {
     State& state = *state_;
     if (state.failure || state.completed == state.started) return false;
+    if (state.options.steps != nullptr) state.options.steps->leave();
     const bool moved = state.progress();
     if (!moved) state.transport.flush();  // as in step()
     return moved;

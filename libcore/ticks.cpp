@@ -2,7 +2,27 @@
 
 #include <limits>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace attune::core {
+
+namespace {
+
+// "Invariant TSC": bit 8 of EDX of leaf 0x80000007 (Intel SDM 3, 18.17.1; AMD64 manual 3, E.4.5).
+bool ask_cpu() noexcept {
+#if defined(__x86_64__)
+    unsigned int a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+const bool counter_is_steady = ask_cpu();
 
 // Of several tries the one that nothing interrupted: the counter moved least around it.
 ClockPair read_clocks() noexcept {

@@ -11,13 +11,15 @@
 
 namespace attune::core {
 
-// Counts at a constant rate (the time-stamp counter; elsewhere nanoseconds).
+// Whether this CPU's time-stamp counter has a constant rate, also when its clock speed changes or it sleeps.
+extern const bool counter_is_steady;
+
+// Counts at a constant rate (the time-stamp counter; where there is none, nanoseconds).
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return static_cast<std::uint64_t>(now_ns());
+    if (counter_is_steady) return __rdtsc();
 #endif
+    return static_cast<std::uint64_t>(now_ns());
 }
 
 // One moment on both clocks.

@@ -18,6 +18,12 @@ struct TraceEvent {
     std::uint64_t bytes = 0;
 };
 
+// How far a clock is from that of rank 0: what to add to it, and how wrong that may be.
+struct ClockOffset {
+    std::int64_t ns = 0;
+    std::int64_t error_ns = 0;
+};
+
 // Implementations must be safe to call from several threads.
 class TraceSink {
 public:
@@ -26,6 +32,7 @@ public:
     virtual bool wants_calls() const noexcept { return true; }  // record() does something
     // For the steps of one communicator; null when this sink keeps none. The sink must outlive it.
     virtual std::unique_ptr<StepTrace> open_steps(const StepSource& source);
+    virtual void set_clock(const ClockOffset&) noexcept {}  // of this process
 };
 
 // A JSON string with its quotes, always plain ASCII: names are ASCII by contract, other bytes are written as if they were Latin-1.

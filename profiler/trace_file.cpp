@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace attune::profiler {
 
@@ -16,20 +17,36 @@ namespace {
 
 using core::StepRecord;
 using core::TraceBlock;
+using core::TraceBlockHeader;
+using core::TraceKind;
+using core::TraceState;
+using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t largest_file = std::uint64_t{8} << 30;
+constexpr std::uint64_t most_ticks = std::uint64_t{1} << 62;
+constexpr std::int64_t largest_moment_ns = std::int64_t{1} << 58;  // nine years; differences of sums of three fit
+
+// The records that a process had not yet written when it ended.
+struct Stage {
+    TraceBlockHeader header;
+    Bytes records;
+};
 
 class Parser {
 public:
-    Parser(std::span<const std::byte> bytes, const std::string& file) : rest_(bytes) { trace_.file = file; }
+    Parser(Bytes bytes, const std::string& file) : rest_(bytes) { trace_.file = file; }
 
     RankTrace run() {
         read_header();
         trace_.texts.emplace_back();
-        while (!ended_)
-            read_block();
-        if (!rest_.empty()) refuse("has bytes after its end");
-        if (seen_ != trace_.records) refuse(fmt::format("says it has {} records, but has {}", trace_.records, seen_));
+        while (!rest_.empty() && read_block()) {
+        }
+        for (const Stage& stage : stages_)
+            read_stage(stage);
+        for (const TeamEvents& team : trace_.teams)
+            trace_.records += team.events.size();
+        if (whole() && trace_.records != header_.records)
+            refuse(fmt::format("says it has {} records, but has {}; it was cut short or damaged", header_.records, trace_.records));
         to_nanoseconds();
         return std::move(trace_);
     }
@@ -38,93 +55,140 @@ private:
     [[noreturn]] void refuse(const std::string& why) const {
         throw core::Error(core::ErrorCode::check_failed, fmt::format("'{}' {}", core::printable(trace_.file, 4096), why));
     }
+    bool whole() const noexcept { return header_.state == TraceState::closed; }
 
     template <class Thing>
-    Thing take(const char* what) {
-        if (rest_.size() < sizeof(Thing)) refuse(fmt::format("ends in the middle of {}: it was cut short, or its rank did not end by itself", what));
+    static Thing take(Bytes& bytes) noexcept {
         Thing thing;
-        std::memcpy(&thing, rest_.data(), sizeof(thing));
-        rest_ = rest_.subspan(sizeof(thing));
+        std::memcpy(&thing, bytes.data(), sizeof(thing));
+        bytes = bytes.subspan(sizeof(thing));
         return thing;
     }
 
     void read_header() {
         if (rest_.size() < sizeof(core::trace_magic) || std::memcmp(rest_.data(), core::trace_magic.data(), sizeof(core::trace_magic)) != 0)
             refuse("is no trace of attune; name files of a folder that attune-profile run made");
-        const auto header = take<core::TraceFileHeader>("its header");
-        if (header.version != core::trace_version || header.record_bytes != sizeof(StepRecord))
-            refuse(fmt::format("has trace format {}, this version reads {}", header.version, core::trace_version));
-        trace_.rank = static_cast<int>(header.rank);
-        trace_.process = static_cast<int>(header.process);
-        start_ = header.start;
+        if (rest_.size() < core::trace_header_bytes) refuse("ends in the middle of its header: it was cut short");
+        Bytes page = rest_.first(core::trace_header_bytes);
+        rest_ = rest_.subspan(core::trace_header_bytes);
+        header_ = take<core::TraceFileHeader>(page);
+        if (header_.version != core::trace_version || header_.record_bytes != sizeof(StepRecord))
+            refuse(fmt::format("has trace format {} with records of {} bytes, this version reads {} with {}", header_.version, header_.record_bytes,
+                               core::trace_version, sizeof(StepRecord)));
+        if (header_.state > TraceState::cut) refuse(fmt::format("is damaged: its state is {}", static_cast<std::uint32_t>(header_.state)));
+        if (whole() && header_.digest != core::digest_of(header_)) refuse("is damaged: its header has another digest than it says");
+        trace_.rank = static_cast<int>(header_.rank);
+        trace_.process = static_cast<int>(header_.process);
+        if (trace_.rank < 0) refuse("is damaged: its rank makes no sense");
+        if (header_.state == TraceState::open) trace_.ends_early = "its process was killed, left without closing its communicators, or still runs";
+        if (header_.state == TraceState::cut) trace_.ends_early = "the rest could not be written: the disk was full";
     }
 
-    void read_block() {
-        const auto header = take<core::TraceBlockHeader>("a block");
+    // False at the end of a file that is not whole.
+    bool read_block() {
+        if (rest_.size() < sizeof(TraceBlockHeader)) return end_of_file();
+        const auto header = take<TraceBlockHeader>(rest_);
         if (header.magic != core::trace_block_magic) refuse("is damaged: a block does not begin where it should");
-        if (header.bytes > rest_.size()) refuse("ends in the middle of a block: it was cut short, or its rank did not end by itself");
-        const std::span<const std::byte> payload = rest_.first(header.bytes);
+        const bool cut = header.bytes > rest_.size();
+        if (cut) end_of_file();
+        const Bytes payload = rest_.first(cut ? rest_.size() : header.bytes);
+        rest_ = rest_.subspan(payload.size());
+        if (!cut && header.kind != TraceBlock::stage && header.digest != core::digest_of(header, payload))
+            refuse("is damaged: a block has another digest than it says");
         switch (header.kind) {
             case TraceBlock::records:
-                read_records(header.source, payload);
+                add_records(header.source, payload, 0);
                 break;
             case TraceBlock::text:
-                read_text(payload);
+                if (!cut) read_text(payload);
                 break;
-            case TraceBlock::end:
-                if (payload.size() != sizeof(core::TraceFileEnd)) refuse("is damaged: its end has another size");
-                read_end(payload);
+            case TraceBlock::stage:
+                stages_.push_back({header, payload});
+                break;
+            case TraceBlock::padding:
                 break;
             default:
                 refuse(fmt::format("is damaged: it has a block of kind {}", static_cast<std::uint32_t>(header.kind)));
         }
-        rest_ = rest_.subspan(header.bytes);
+        return !cut;
+    }
+    bool end_of_file() const {
+        if (whole()) refuse("ends in the middle of a block: it was cut short");
+        return false;
     }
 
     TeamEvents& team_of(const core::StepSource& source) {
+        if (source.rank >= source.ranks) refuse(fmt::format("is damaged: it has rank {} of {}", source.rank, source.ranks));
         const auto same = [&](const TeamEvents& team) { return team.source.team == source.team && team.source.rank == source.rank; };
         const auto found = std::ranges::find_if(trace_.teams, same);
         if (found != trace_.teams.end()) return *found;
         return trace_.teams.emplace_back(TeamEvents{source, {}});
     }
 
-    // Ticks stand in the places of nanoseconds until both ends of the file are known.
-    void read_records(const core::StepSource& source, std::span<const std::byte> payload) {
-        if (payload.size() % sizeof(StepRecord) != 0) refuse("is damaged: a record is cut");
-        if (source.rank >= source.ranks) refuse(fmt::format("is damaged: it has rank {} of {}", source.rank, source.ranks));
+    // Ticks stand in the places of nanoseconds until all blocks are read.
+    std::optional<Event> event_of(const StepRecord& record) const {
+        const auto kind = static_cast<TraceKind>(record.kind);
+        const bool call = kind == TraceKind::call;
+        if (record.kind >= core::trace_kinds || record.begin > record.end || record.begin < header_.start.ticks) return {};
+        if (call && (record.subject < 0 || static_cast<std::size_t>(record.subject) >= trace_.texts.size())) return {};
+        if (record.end - header_.start.ticks > most_ticks || (whole() && record.end > header_.latest.ticks)) return {};
+        Event event;
+        event.begin_ns = static_cast<std::int64_t>(record.begin - header_.start.ticks);
+        event.end_ns = static_cast<std::int64_t>(record.end - header_.start.ticks);
+        event.bytes = record.bytes;
+        event.call = record.call;
+        event.text = call ? static_cast<std::uint32_t>(record.subject) : 0;
+        event.peer = call ? -1 : record.subject;
+        event.kind = kind;
+        event.channel = static_cast<std::uint8_t>(record.channel);
+        return event;
+    }
+
+    // From the record `skip` on. Records of a process that did not end by itself stop at the first that makes no sense.
+    void add_records(const core::StepSource& source, Bytes payload, std::uint64_t skip) {
+        if (whole() && payload.size() % sizeof(StepRecord) != 0) refuse("is damaged: a record is cut");
         std::vector<Event>& events = team_of(source).events;
-        for (std::size_t at = 0; at < payload.size(); at += sizeof(StepRecord)) {
-            StepRecord record;
-            std::memcpy(&record, payload.data() + at, sizeof(record));
-            if (static_cast<std::size_t>(record.kind) >= core::trace_kinds || record.text >= trace_.texts.size()) refuse("is damaged: a record makes no sense");
-            events.push_back({static_cast<std::int64_t>(record.begin), static_cast<std::int64_t>(record.end), record.bytes, record.call, record.text,
-                              record.peer, record.kind, record.channel});
-            ++seen_;
+        payload = payload.subspan(std::min<std::uint64_t>(payload.size(), skip * sizeof(StepRecord)));
+        events.reserve(events.size() + payload.size() / sizeof(StepRecord));
+        while (payload.size() >= sizeof(StepRecord)) {
+            const std::optional<Event> event = event_of(take<StepRecord>(payload));
+            if (!event && whole()) refuse("is damaged: a record makes no sense");
+            if (!event) return;
+            events.push_back(*event);
         }
     }
 
-    void read_text(std::span<const std::byte> payload) {
-        std::uint32_t number = 0;
-        if (payload.size() < sizeof(number)) refuse("is damaged: a text has no number");
-        std::memcpy(&number, payload.data(), sizeof(number));
-        if (number != trace_.texts.size()) refuse("is damaged: its texts are not in order");
-        trace_.texts.emplace_back(reinterpret_cast<const char*>(payload.data()) + sizeof(number), payload.size() - sizeof(number));
+    // A process may be killed between writing its records and emptying the stage: those that are there already are left out.
+    void read_stage(const Stage& stage) {
+        const TraceBlockHeader& header = stage.header;
+        if (header.count == 0) return;
+        if (header.count > core::TraceStage::capacity) refuse(fmt::format("is damaged: a stage has {} records", header.count));
+        const std::uint64_t there = team_of(header.source).events.size();
+        const Bytes records = stage.records.first(std::min<std::uint64_t>(stage.records.size(), header.count * sizeof(StepRecord)));
+        add_records(header.source, records, there > header.first ? std::min(there - header.first, header.count) : 0);
     }
 
-    void read_end(std::span<const std::byte> payload) {
-        core::TraceFileEnd end;
-        std::memcpy(&end, payload.data(), sizeof(end));
-        stop_ = end.stop;
-        trace_.records = end.records;
-        ended_ = true;
+    void read_text(Bytes payload) {
+        if (payload.size() < sizeof(std::uint32_t)) refuse("is damaged: a text has no number");
+        const auto number = take<std::uint32_t>(payload);
+        if (number != trace_.texts.size()) refuse("is damaged: its texts are not in order");
+        trace_.texts.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());
     }
 
     void to_nanoseconds() {
-        const auto ticks = static_cast<double>(stop_.ticks - start_.ticks), ns = static_cast<double>(stop_.ns - start_.ns);
-        if (stop_.ticks <= start_.ticks || stop_.ns <= start_.ns) refuse("is damaged: its clock stands still");
-        const auto at = [&](std::int64_t moment) {
-            const auto since = static_cast<std::int64_t>(static_cast<std::uint64_t>(moment) - start_.ticks);
-            return start_.ns + std::llround(static_cast<double>(since) * (ns / ticks));
+        const core::ClockPair &start = header_.start, &latest = header_.latest;
+        const bool sane = start.ns >= 0 && latest.ns < largest_moment_ns && std::abs(header_.clock_offset_ns / 2) < largest_moment_ns / 2 &&
+                          header_.clock_error_ns >= 0 && header_.clock_error_ns < largest_moment_ns;
+        if (!sane || latest.ticks < start.ticks || latest.ns < start.ns) refuse("is damaged: its clocks make no sense");
+        trace_.clock_error_ns = header_.clock_error_ns;
+        if (trace_.records == 0) return;
+        if (latest.ticks == start.ticks || latest.ns == start.ns) refuse("is damaged: its clock stands still");
+        const double tick_ns = static_cast<double>(latest.ns - start.ns) / static_cast<double>(latest.ticks - start.ticks);
+        const std::int64_t origin = start.ns + header_.clock_offset_ns;
+        const auto at = [&](std::int64_t ticks) {
+            const double ns = static_cast<double>(ticks) * tick_ns;
+            if (ns >= static_cast<double>(largest_moment_ns)) refuse("is damaged: a record is years long");
+            return origin + std::llround(ns);
         };
         for (TeamEvents& team : trace_.teams) {
             for (Event& event : team.events) {
@@ -134,11 +198,10 @@ private:
         }
     }
 
-    std::span<const std::byte> rest_;
+    Bytes rest_;
     RankTrace trace_;
-    core::ClockPair start_, stop_;
-    std::uint64_t seen_ = 0;
-    bool ended_ = false;
+    core::TraceFileHeader header_;
+    std::vector<Stage> stages_;
 };
 
 }  // namespace

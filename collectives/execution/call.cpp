@@ -14,7 +14,7 @@ Call::Call(Transport& transport, std::uint8_t slot, core::StepTrace* steps)
 }
 
 void Call::start(CallArguments arguments, const CallRecord& record, std::uint32_t text) {
-    begun_ = stamp();
+    if (steps_ != nullptr) begun_ = steps_->begin_step();
     text_ = text;
     const Plan& plan = *arguments.plan;
     if (plan_ != arguments.plan) {
@@ -55,32 +55,47 @@ bool Call::advance() noexcept {
     if (finished && sends_.idle() && transport_.flush()) {
         active_ = false;
         moved = true;
-        if (steps_ != nullptr) note(core::TraceKind::call, begun_, nullptr, frame_.plan->problem.bytes());
+        if (steps_ != nullptr) note_end();
     }
     return moved;
 }
 
 bool Call::push_sends() noexcept {
-    const std::uint64_t begin = stamp();
+    if (steps_ == nullptr) return sends_.push(frame_);
+    const std::uint64_t begin = core::ticks();
     const bool moved = sends_.push(frame_);
-    if (moved && steps_ != nullptr) note(core::TraceKind::post, begin, nullptr, 0);  // a part of sends that are noted already
-    return moved;
+    if (!moved) return false;
+    steps_->end_wait(begin);
+    note(core::TraceKind::post, begin, nullptr, 0);  // a part of sends that are noted already
+    return true;
 }
 
 // The peer of a send to one, or of a message that is all of a fold.
 void Call::note(core::TraceKind kind, std::uint64_t begin, const Operation* operation, std::uint64_t bytes) noexcept {
     core::StepRecord record;
     record.begin = begin;
-    record.end = core::ticks();
     record.bytes = bytes;
     record.call = static_cast<std::uint32_t>(record_.number);
-    record.text = text_;
-    record.kind = kind;
+    record.kind = static_cast<std::uint8_t>(kind);
     if (operation != nullptr) {
         record.channel = operation->channel;
-        if (operation->peer_count == 1) record.peer = frame_.plan->peers[operation->first_peer];
-        if (operation->source_count == 1) record.peer = frame_.plan->sources[operation->first_source].peer;
+        if (operation->peer_count == 1) record.subject = frame_.plan->peers[operation->first_peer];
+        if (operation->source_count == 1) record.subject = frame_.plan->sources[operation->first_source].peer;
     }
+    record.end = core::ticks();
+    steps_->add(record);
+}
+
+void Call::note_end() noexcept {
+    const std::uint64_t end = core::ticks();
+    steps_->end_wait(end);
+    core::StepRecord record;
+    record.begin = begun_;
+    record.end = end;
+    record.bytes = frame_.plan->problem.bytes();
+    record.call = static_cast<std::uint32_t>(record_.number);
+    record.kind = static_cast<std::uint8_t>(core::TraceKind::call);
+    record.subject = static_cast<std::int32_t>(text_);
     steps_->add(record);
 }
 
@@ -97,16 +112,16 @@ bool Call::run(Program& program) noexcept {
     while (program.next != program.end) {
         const Operation& operation = frame_.plan->operations[program.next];
         if (operation.kind == OperationKind::send) {
-            const std::uint64_t begin = stamp();
+            begin_step();
             sends_.send(frame_, program.next++);
-            if (steps_ != nullptr) note(core::TraceKind::post, begin, &operation, operation.length * operation.peer_count);
+            if (steps_ != nullptr) note(core::TraceKind::post, steps_->mark(), &operation, operation.length * operation.peer_count);
             moved = true;
             continue;
         }
-        const std::uint64_t begin = stamp(), before = program.offset;
+        const std::uint64_t before = program.offset;
         if (!fold_piece(program, operation)) return moved;
         if (steps_ != nullptr)
-            note(operation.source_count > 1 ? core::TraceKind::reduce : core::TraceKind::transfer, begin, &operation, program.offset - before);
+            note(operation.source_count > 1 ? core::TraceKind::reduce : core::TraceKind::transfer, steps_->mark(), &operation, program.offset - before);
         moved = true;
         if (program.offset == operation.length) {
             ++program.next;
@@ -126,6 +141,7 @@ bool Call::fold_piece(Program& program, const Operation& operation) noexcept {
     const bool whole = operation.protocol == Protocol::inline_message;
     const std::uint64_t length = whole ? operation.length : std::min(operation.length - program.offset, frame_.plan->options.fragment_bytes);
     if (!gather_sources(program, operation, length)) return false;
+    begin_step();
     if (length != 0) combine(operation, program.offset, length);
     release_sources(operation);
     program.ready = 0;

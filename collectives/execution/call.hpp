@@ -33,7 +33,6 @@ public:
 
     bool active() const noexcept { return active_; }
     const CallRecord& record() const noexcept { return record_; }
-    std::uint32_t text() const noexcept { return text_; }
     // The peer whose message carried another call's digest, or -1.
     Rank mismatch() const noexcept { return mismatch_; }
     std::uint64_t mismatch_digest() const noexcept { return mismatch_digest_; }  // of that message
@@ -67,9 +66,12 @@ private:
 
     bool run(Program& program) noexcept;
     bool push_sends() noexcept;
-    // Now, when steps are traced.
-    std::uint64_t stamp() const noexcept { return steps_ == nullptr ? 0 : core::ticks(); }
+    // When steps are traced: what happens now begins now, or where the last event ended.
+    void begin_step() noexcept {
+        if (steps_ != nullptr) steps_->begin_step();
+    }
     void note(core::TraceKind kind, std::uint64_t begin, const Operation* operation, std::uint64_t bytes) noexcept;
+    void note_end() noexcept;
     bool fold_piece(Program& program, const Operation& operation) noexcept;
     bool hazards_over(Program& program, const Operation& operation) noexcept;
     bool gather_sources(Program& program, const Operation& operation, std::uint64_t length) noexcept;

@@ -46,6 +46,7 @@ bool Call::direct_piece(Program& program, const Operation& operation) noexcept {
     }
     const std::uint64_t length = std::min(operation.length - program.offset, frame_.plan->piece_bytes);
     if (!bounce_messages(program, operation, length)) return false;
+    begin_step();
     combine(operation, program.offset, length);
     program.ready = 0;
     program.offset += length;
@@ -60,12 +61,14 @@ bool Call::take_message(Program& program, const Operation& operation) noexcept {
     Incoming incoming;
     if (!transport_.peek({peer, frame_.slot, operation.channel}, put ? 0 : sizeof(Descriptor), true, incoming) || !agrees(incoming, peer)) return false;
     if (put) {
+        begin_step();
         program.offset = operation.length;
         return true;
     }
     const Descriptor descriptor = descriptor_of(incoming);
     if (operation.protocol == Protocol::mixed) return take_shared(program, operation, descriptor);
     const std::uint64_t length = std::min(operation.length - program.offset, direct_step_bytes);
+    begin_step();
     if (!reads(peer, descriptor.address + program.offset, {frame_.at(operation.memory, operation.offset + program.offset), length})) return false;
     program.offset += length;
     return true;
@@ -79,10 +82,12 @@ bool Call::take_shared(Program& program, const Operation& operation, const Descr
     if (!program.sharing) sharing.open(reinterpret_cast<std::uint64_t>(destination));
     program.sharing = true;
     if (const std::optional<std::uint64_t> piece = sharing.claim_front()) {
+        begin_step();
         const std::uint64_t begin = pieces.begin(*piece);
         return reads(peer, descriptor.address + begin, {destination + begin, pieces.size(*piece)});
     }
     if (!sharing.complete()) return false;
+    begin_step();
     program.sharing = false;
     program.offset = operation.length;
     return true;
@@ -102,6 +107,7 @@ bool Call::bounce_messages(Program& program, const Operation& operation, std::ui
             Incoming incoming;
             if (!transport_.peek({source.peer, frame_.slot, operation.channel}, sizeof(Descriptor), true, incoming)) return false;
             if (!agrees(incoming, source.peer)) return false;
+            begin_step();
             if (!reads(source.peer, descriptor_of(incoming).address + program.offset, {own_place, length})) return false;
         }
         program.ready = number + 1;
