@@ -17,6 +17,9 @@ struct RankTime {
     std::int64_t span_ns = 0;                          // from its first event to its last
     std::array<std::int64_t, core::trace_kinds> ns{};  // by TraceKind; `call` is the time inside calls, which may overlap
     std::uint64_t bytes_moved = 0;                     // of transfers and reductions
+    std::uint64_t events = 0;
+    std::int64_t clock_error_ns = 0;  // its moments may be so far off those of rank 0
+    std::string ends_early;           // why its last events may be missing; empty when none is
 };
 std::vector<RankTime> times_of(std::span<const RankTrace> traces);
 
@@ -38,8 +41,9 @@ struct LateRank {
     std::uint64_t late = 0;                                  // of them those it came late to
     std::int64_t median_delay_ns = 0, longest_delay_ns = 0;  // of the late ones
 };
-// A rank is late to a call when it starts it after the median of the others by far more than ranks usually differ: ten times the median spread of
-// arrivals, and at least 50 us. Ranks of one node share a clock; ranks late to fewer than two calls are left out. The one late most often first.
+// A rank is late to a call when it starts it after the median of the others by more than 50 us, more than the clocks of nodes may be apart, and far more
+// than the delays of ranks usually vary from call to call. Left out are ranks late to fewer than two calls, or than a tenth of those that the latest one
+// is late to. The one late most often first.
 std::vector<LateRank> late_ranks(std::span<const RankTrace> traces);
 
 }  // namespace attune::profiler

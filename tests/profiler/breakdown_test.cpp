@@ -65,6 +65,7 @@ TEST(Breakdown, AddsUpTheTimesOfEachRank) {
     EXPECT_EQ(times[1].ns[static_cast<std::size_t>(TraceKind::wait)], 30);
     EXPECT_EQ(times[1].ns[static_cast<std::size_t>(TraceKind::reduce)], 20);
     EXPECT_EQ(times[1].bytes_moved, 200U);
+    EXPECT_TRUE(times[1].ends_early.empty());
 }
 
 TEST(Breakdown, GroupsCallsByWhatIsCalled) {
@@ -95,6 +96,34 @@ TEST(LateRanks, ARankDelayedInATenthOfItsCallsIsNamedWithItsMedianDelay) {
         EXPECT_EQ(late[0].late, 20U);
         EXPECT_NEAR(static_cast<double>(late[0].median_delay_ns), 5e6, 5e5);
     }
+}
+
+TEST(LateRanks, ARankThatIsLateToEveryCallOrToHalfOfThemIsNamed) {
+    for (const std::uint32_t every : {1U, 2U}) {
+        const auto late = late_ranks(team(3, 100, [&](int rank, std::uint32_t call) {
+            return rank == 2 && call % every == 0 ? 2 * ms : static_cast<std::int64_t>((rank * 7919 + call * 104729) % 3000);
+        }));
+        ASSERT_EQ(late.size(), 1U) << every;
+        EXPECT_EQ(late[0].rank, 2);
+        EXPECT_EQ(late[0].late, 100U / every);
+        EXPECT_NEAR(static_cast<double>(late[0].median_delay_ns), 2e6, 1e5);
+    }
+}
+
+TEST(LateRanks, WhoIsLateNowAndThenIsNotNamedBesideWhoAlwaysIs) {
+    const auto late = late_ranks(team(3, 100, [](int rank, std::uint32_t call) {
+        if (rank == 1 && call % 50 == 7) return 3 * ms;
+        return rank == 2 && call % 3 == 0 ? 2 * ms : std::int64_t{0};
+    }));
+    ASSERT_EQ(late.size(), 1U);
+    EXPECT_EQ(late[0].rank, 2);
+}
+
+TEST(LateRanks, ClocksThatAreApartMakeNobodyLate) {
+    auto traces = team(2, 100, [](int rank, std::uint32_t) { return rank == 1 ? 400 * us : std::int64_t{0}; });
+    EXPECT_EQ(late_ranks(traces).size(), 1U);
+    traces[1].clock_error_ns = 200 * us;
+    EXPECT_TRUE(late_ranks(traces).empty());
 }
 
 TEST(LateRanks, NobodyIsNamedForTheUsualSpread) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attune::tools::profile {
 
 namespace {
@@ -59,6 +61,17 @@ std::string late_text(const Report& report) {
     return text;
 }
 
+std::string notes(const Report& report) {
+    std::string text;
+    std::int64_t clock_error = 0;
+    for (const profiler::RankTime& time : report.ranks) {
+        clock_error = std::max(clock_error, time.clock_error_ns);
+        if (!time.ends_early.empty()) text += fmt::format("The trace of rank {} ends early, after {} events: {}.\n", time.rank, time.events, time.ends_early);
+    }
+    if (clock_error > 0) text += fmt::format("The clocks of other nodes were compared at the start, to within {} us.\n", microseconds(clock_error));
+    return text;
+}
+
 }  // namespace
 
 Report report_of(std::span<const profiler::RankTrace> traces) {
@@ -66,7 +79,7 @@ Report report_of(std::span<const profiler::RankTrace> traces) {
 }
 
 std::string report_text(const Report& report) {
-    return rank_table(report) + "\n" + call_table(report) + "\n" + late_text(report);
+    return rank_table(report) + "\n" + call_table(report) + "\n" + late_text(report) + notes(report);
 }
 
 Json report_json(const Report& report) {
@@ -81,7 +94,10 @@ Json report_json(const Report& report) {
                                      {"post_us", us(of(time, TraceKind::post))},
                                      {"transfer_us", us(of(time, TraceKind::transfer))},
                                      {"reduce_us", us(of(time, TraceKind::reduce))},
-                                     {"bytes_moved", time.bytes_moved}});
+                                     {"bytes_moved", time.bytes_moved},
+                                     {"events", time.events},
+                                     {"complete", time.ends_early.empty()},
+                                     {"clock_error_us", us(time.clock_error_ns)}});
     }
     document["calls"] = Json::array();
     for (const profiler::CallTime& call : report.calls) {
