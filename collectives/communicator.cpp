@@ -29,6 +29,7 @@ RankFacts rank_facts(Rank rank, const CommunicatorOptions& options) {
     facts.launch_cpus = options.launch_cpus;
     facts.instruction_set = kernel_instruction_set();
     if (options.execution.family) facts.next_number = options.execution.family->next_number();
+    facts.traced = options.trace != nullptr;
     if (rank != 0) return facts;
     facts.topology = options.topology ? *options.topology : core::discover_topology();
     core::random_bytes(std::as_writable_bytes(std::span(&facts.identity, 1)));
@@ -116,6 +117,7 @@ Communicator::Communicator(Bootstrap& bootstrap, CommunicatorOptions options) {
     state.secret = bootstrap.secret();
     if (bootstrap.rank() == 0 && !state.facts.other_databases.empty()) state.notice(state.facts.other_databases);
     state.use_table(agree_on_table(bootstrap.rank(), state.options.table_source, state.exchange()));
+    state.compare_clocks();
 }
 
 std::vector<std::unique_ptr<Communicator>> Communicator::make_local(int ranks, const CommunicatorOptions& options) {

@@ -66,6 +66,8 @@ struct Communicator::State {
     void broadcast_bytes(void* bytes, std::uint64_t size);
     void all_gather_bytes(const void* own, void* all, std::uint64_t size);
     Exchange exchange();
+    // Collective, when ranks have different clocks and one traces: tells the trace how far the own clock is from rank 0's.
+    void compare_clocks();
     ParentTeam as_parent();
     std::unique_ptr<Communicator> split(int color, int key);
     CallStatistics statistics() const;
@@ -88,6 +90,7 @@ struct Communicator::State {
 private:
     std::unique_ptr<Communicator> make_child(const Group& group, Bootstrap& bootstrap);
     CachedCall standard_call(Problem problem, std::string purpose);
+    core::ClockOffset offset_of(Rank other);
     void run_uncounted(const CachedCall& call, const void* input, void* output);
     void compare_calls(const CachedCall& call);
 

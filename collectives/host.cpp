@@ -37,7 +37,8 @@ std::uint64_t digest_of(const std::string& text) {
 Host this_host() {
     const std::string machine = boot_id();
     const std::string processes = machine + name_space("pid") + name_space("user"), network = machine + name_space("net");
-    return {digest_of(machine), digest_of(processes), digest_of(network), digest_of(processes + network + name_space("ipc"))};
+    return {digest_of(machine), digest_of(processes), digest_of(network), digest_of(processes + network + name_space("ipc")),
+            digest_of(machine + name_space("time"))};
 }
 
 }  // namespace attune::collectives

@@ -107,6 +107,17 @@ NodeMap nodes_of(const std::vector<RankFacts>& ranks) {
     return NodeMap::of_labels(labels);
 }
 
+std::vector<Rank> clocks_of(const std::vector<RankFacts>& ranks) {
+    const std::uint64_t first = ranks.front().host.clock;
+    const bool same = std::ranges::all_of(ranks, [&](const RankFacts& rank) { return rank.host.clock == first; });
+    if (same || std::ranges::none_of(ranks, &RankFacts::traced)) return {};
+    std::map<std::uint64_t, Rank> leaders;
+    std::vector<Rank> clocks;
+    for (const RankFacts& rank : ranks)
+        clocks.push_back(leaders.try_emplace(rank.host.clock, static_cast<Rank>(clocks.size())).first->second);
+    return clocks;
+}
+
 // Every rank has a CPU of its own and no other.
 bool each_alone(const std::vector<RankFacts>& ranks) {
     const auto machines = machines_of(ranks);
@@ -148,6 +159,7 @@ std::string serialize(const RankFacts& facts) {
                                    facts.channels, facts.check_calls ? 1 : 0, facts.forced, facts.cpus.text(), facts.instruction_set, facts.identity);
     text += fmt::format("databases={}\nnode_map={}\nmachine={}\nprocesses={}\nnetwork={}\nnode={}\nnext_number={}\n", single_line(facts.databases),
                         facts.node_map, facts.host.machine, facts.host.processes, facts.host.network, facts.host.node, facts.next_number);
+    text += fmt::format("clock={}\ntraced={}\n", facts.host.clock, facts.traced ? 1 : 0);
     if (facts.launch_cpus) text += fmt::format("launch_cpus={}\n", facts.launch_cpus->text());
     if (facts.topology) text += serialize(*facts.topology);
     return text;
@@ -168,6 +180,8 @@ RankFacts parse_rank_facts(std::string_view text) {
     if (fields.has("node"))
         facts.host = {fields.number<std::uint64_t>("machine"), fields.number<std::uint64_t>("processes"), fields.number<std::uint64_t>("network"),
                       fields.number<std::uint64_t>("node")};
+    if (fields.has("clock")) facts.host.clock = fields.number<std::uint64_t>("clock");
+    if (fields.has("traced")) facts.traced = fields.number<int>("traced") != 0;
     if (fields.has("next_number")) facts.next_number = fields.number<std::uint64_t>("next_number");
     if (fields.has("launch_cpus")) facts.launch_cpus = core::CpuSet::parse(fields.text("launch_cpus"));
     if (fields.has("cpu_vendor")) facts.topology = parse_topology(fields);
@@ -190,6 +204,7 @@ TeamFacts combine(const std::vector<RankFacts>& ranks) {
     team.other_databases = warning_of_databases(ranks);
     team.chooser.channels = first.channels;
     team.nodes = nodes_of(ranks);
+    team.clock_of = clocks_of(ranks);
     team.chooser.transport = first.transport.empty() ? usual_transport(team.nodes) : first.transport;
     team.chooser.node_map = team.nodes.text();
     if (first.topology) team.chooser.topology = *first.topology;

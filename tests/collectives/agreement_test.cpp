@@ -286,7 +286,7 @@ TEST(TeamFactsTest, MoreRanksThanCpusAreOversubscribed) {
 RankFacts facts_on(std::uint64_t machine, std::uint64_t node, std::vector<int> cpus) {
     RankFacts facts = facts_of(std::move(cpus));
     facts.transport = "";
-    facts.host = {machine, machine, node, node};
+    facts.host = {machine, machine, node, node, machine};
     return facts;
 }
 
@@ -304,6 +304,16 @@ TEST(TeamFactsTest, CpusCountByMachine) {
     EXPECT_FALSE(team.oversubscribed);
     EXPECT_EQ(team.chooser.topology.allowed.text(), "0");
     EXPECT_TRUE(combine({facts_on(1, 10, {0}), facts_on(1, 11, {0}), facts_on(2, 20, {0, 1})}).oversubscribed);
+}
+
+TEST(TeamFactsTest, ClocksAreComparedWhenThereAreSeveralAndOneRankTraces) {
+    std::vector<RankFacts> ranks = {facts_on(1, 10, {0}), facts_on(2, 20, {0}), facts_on(1, 11, {1}), facts_on(2, 21, {1}), facts_on(3, 30, {0})};
+    EXPECT_TRUE(combine(ranks).clock_of.empty());
+    ranks[3].traced = true;
+    EXPECT_EQ(combine(ranks).clock_of, (std::vector<Rank>{0, 1, 0, 1, 4}));
+    for (RankFacts& rank : ranks)
+        rank.host.clock = 7;
+    EXPECT_TRUE(combine(ranks).clock_of.empty());
 }
 
 TEST(TeamFactsTest, AskedForNodesReplaceTheRealOnes) {
@@ -342,7 +352,8 @@ TEST(TeamFactsTest, IntroductionsSurviveTheJourney) {
     facts.identity = ~std::uint64_t{0};
     facts.launch_cpus = core::CpuSet::parse("0-7");
     facts.node_map = "2,1:cyclic";
-    facts.host = {1, 2, 3, ~std::uint64_t{0}};
+    facts.host = {1, 2, 3, ~std::uint64_t{0}, 5};
+    facts.traced = true;
     facts.topology = core::Topology{};
     facts.topology->cpu_vendor = "A vendor\nwith lines";
     facts.topology->l3_bytes = 123456789;
@@ -353,6 +364,8 @@ TEST(TeamFactsTest, IntroductionsSurviveTheJourney) {
     EXPECT_EQ(back.node_map, facts.node_map);
     EXPECT_EQ(back.host.node, facts.host.node);
     EXPECT_EQ(back.host.machine, facts.host.machine);
+    EXPECT_EQ(back.host.clock, 5U);
+    EXPECT_TRUE(back.traced);
     EXPECT_EQ(back.cpus, facts.cpus);
     EXPECT_EQ(back.launch_cpus, facts.launch_cpus);
     EXPECT_EQ(back.topology->cpu_vendor, "A vendor with lines");
