@@ -46,26 +46,47 @@ void append_event(std::string& out, const RankTrace& trace, const Event& event, 
 }
 
 void append_name(std::string& out, const char* what, int rank, int track, const std::string& name) {
-    fmt::format_to(std::back_inserter(out), "{}{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}",
-                   out.ends_with('[') ? "\n" : ",\n", what, rank, track, core::json_quoted(name));
+    fmt::format_to(std::back_inserter(out), "\n{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, rank, track,
+                   core::json_quoted(name));
+}
+
+void append_names(std::string& out, const RankTrace& trace, bool first) {
+    if (!first) out += ',';
+    append_name(out, "process_name", trace.rank, 0, fmt::format("rank {} (process {})", trace.rank, trace.process));
+    out += ',';
+    append_name(out, "thread_name", trace.rank, wait_track, "waiting");
+    for (int channel = 0; channel < 4; ++channel) {
+        out += ',';
+        append_name(out, "thread_name", trace.rank, first_channel_track + channel, fmt::format("channel {}", channel));
+    }
 }
 
 }  // namespace
 
-std::string perfetto_json(std::span<const RankTrace> traces) {
+void write_perfetto(std::span<const RankTrace> traces, const std::function<void(std::string_view)>& write) {
+    constexpr std::size_t piece = 1U << 20;
     std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
     const std::int64_t origin = first_moment(traces);
+    bool first = true;
     for (const RankTrace& trace : traces) {
-        append_name(out, "process_name", trace.rank, 0, fmt::format("rank {} (process {})", trace.rank, trace.process));
-        append_name(out, "thread_name", trace.rank, wait_track, "waiting");
-        for (int channel = 0; channel < 4; ++channel)
-            append_name(out, "thread_name", trace.rank, first_channel_track + channel, fmt::format("channel {}", channel));
+        append_names(out, trace, first);
+        first = false;
         for (const TeamEvents& team : trace.teams) {
-            for (const Event& event : team.events)
+            for (const Event& event : team.events) {
                 append_event(out, trace, event, origin);
+                if (out.size() < piece) continue;
+                write(out);
+                out.clear();
+            }
         }
     }
-    return out + "\n]}\n";
+    write(out + "\n]}\n");
+}
+
+std::string perfetto_json(std::span<const RankTrace> traces) {
+    std::string text;
+    write_perfetto(traces, [&](std::string_view piece) { text += piece; });
+    return text;
 }
 
 }  // namespace attune::profiler

@@ -68,9 +68,15 @@ void add_launcher_options(CLI::App& app, std::vector<std::string>& words) {
     }
 }
 
-void write_new_file(const std::string& path, const std::string& text) {
+// A file that could not be written whole is of no use.
+void write_events(const std::string& path, std::span<const profiler::RankTrace> traces) {
     const core::UniqueFd file = core::open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-    core::write_all(file.get(), std::as_bytes(std::span(text)), path);
+    try {
+        profiler::write_perfetto(traces, [&](std::string_view piece) { core::write_all(file.get(), std::as_bytes(std::span(piece)), path); });
+    } catch (const core::Error&) {
+        std::remove(path.c_str());
+        throw;
+    }
 }
 
 int show(const Options& options) {
@@ -78,7 +84,7 @@ int show(const Options& options) {
     for (const std::string& file : profile::trace_files(options.files.empty() ? std::vector<std::string>{profile::newest_folder()} : options.files))
         traces.push_back(profiler::read_trace(file));
     if (!options.perfetto.empty()) {
-        write_new_file(options.perfetto, profiler::perfetto_json(traces));
+        write_events(options.perfetto, traces);
         std::fprintf(stderr, "attune-profile: wrote %s; open it at https://ui.perfetto.dev\n", options.perfetto.c_str());
     }
     const profile::Report report = profile::report_of(traces);
