@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -60,6 +61,47 @@ TEST(Profile, TheDocumentFitsItsSchemaAndHoldsWhatIsCertain) {
         if (late["rank"] == 1) {
             EXPECT_GE(late["longest_delay_us"], 2000.0) << document["late"];
         }
+    }
+}
+
+TEST(Profile, ShowsWhatAKilledRankRecordedAndThatItEndsEarly) {
+    const TemporaryFolder folder;
+    const std::string traces = folder.path() + "/traces";
+    const ProcessResult recorded = profile({"run", "-n", "2", "--output", traces, "--", ATTUNE_LATE_PROGRAM, "40", "1", "30"});
+    EXPECT_EQ(recorded.code, 128 + SIGKILL) << recorded.err;
+    const ProcessResult shown = profile({"show", traces});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_NE(shown.out.find("The trace of rank 1 ends early, after "), std::string::npos) << shown.out;
+    const json ranks = json::parse(profile({"show", "--json", traces}).out)["ranks"];
+    EXPECT_EQ(ranks[1]["calls"], 30);
+    EXPECT_EQ(ranks[1]["complete"], false);
+}
+
+// Time namespaces stand for machines: rank 1's clock is 1,000 s ahead.
+TEST(Profile, ComparesTheClocksOfRanksBeforeTheirArrivals) {
+    if (run_process({"unshare", "--time", "true"}, {}).code != 0) GTEST_SKIP() << "needs unshare --time, and root";
+    const TemporaryFolder folder;
+    const std::string traces = folder.path() + "/traces";
+    const char* script = R"(if [ "$ATTUNE_RANK" = 1 ]; then exec unshare --time --monotonic=1000 "$0" "$@"; fi; exec "$0" "$@")";
+    const ProcessResult recorded = profile({"run", "-n", "2", "--output", traces, "--", "sh", "-c", script, ATTUNE_LATE_PROGRAM, "40", "20000"});
+    ASSERT_EQ(recorded.code, 0) << recorded.err;
+    const json document = json::parse(profile({"show", "--json", traces}).out);
+    EXPECT_EQ(document["ranks"][0]["clock_error_us"], 0.0);
+    EXPECT_GT(document["ranks"][1]["clock_error_us"], 0.0);
+    ASSERT_FALSE(document["late"].empty()) << document;
+    EXPECT_EQ(document["late"][0]["rank"], 1) << document["late"];
+    EXPECT_LT(document["late"][0]["longest_delay_us"], 500e6) << document["late"];
+}
+
+TEST(Profile, AFolderThatTakesNoTracesIsOneLine) {
+    const TemporaryFolder folder;
+    ASSERT_EQ(record(folder).code, 0);
+    std::ofstream(folder.path() + "/file") << "text";
+    for (const std::string& output : {folder.path() + "/traces", folder.path() + "/file", folder.path() + "/no/where", std::string("/proc/attune")}) {
+        const ProcessResult result = profile({"run", "-n", "2", "--output", output, "--", ATTUNE_LATE_PROGRAM, "3", "1"});
+        EXPECT_EQ(result.code, 1) << output;
+        EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+        EXPECT_NE(result.err.find(output), std::string::npos) << result.err;
     }
 }
 

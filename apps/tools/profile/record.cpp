@@ -1,7 +1,9 @@
 #include "apps/tools/profile/record.hpp"
 
 #include "libcore/error.hpp"
+#include "libcore/file.hpp"
 #include "libcore/text.hpp"
+#include "libcore/trace_format.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +14,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,21 +46,38 @@ std::vector<std::string> files_in(const fs::path& folder) {
     return files;
 }
 
+struct Folder {
+    std::string path;
+    bool made = false;  // here, so that it may be removed again
+};
+
 // mkdir decides, so that two runs at once never share a folder.
-std::string make_folder(const std::string& wanted) {
+Folder make_folder(const std::string& wanted) {
     const auto make = [](const std::string& path) { return ::mkdir(path.c_str(), 0700) == 0; };
     if (!wanted.empty()) {
-        if (make(wanted) || (errno == EEXIST && fs::is_directory(wanted) && files_in(wanted).empty())) return wanted;
+        if (make(wanted)) return {wanted, true};
+        if (errno == EEXIST && fs::is_directory(wanted) && files_in(wanted).empty()) return {wanted, false};
         const std::string why = errno == EEXIST ? "it is there already; name a new folder" : std::strerror(errno);
         throw Error(ErrorCode::failure, fmt::format("cannot record into '{}': {}", core::printable(wanted, 4096), why));
     }
     for (int number = 1; number < 10'000; ++number) {
         const std::string path = number == 1 ? folder_stem : fmt::format("{}-{}", folder_stem, number);
-        if (make(path)) return path;
+        if (make(path)) return {path, true};
         if (errno != EEXIST)
             throw Error(ErrorCode::failure, fmt::format("cannot make the folder '{}' here: {}; name one with --output", path, std::strerror(errno)));
     }
     throw Error(ErrorCode::failure, "there are 9,999 folders of traces here; remove some, or name one with --output");
+}
+
+// Before any rank starts: a folder that no file can be made in, or a full disk, is one line instead of one of each rank.
+void try_folder(const Folder& folder) {
+    const std::string path = folder.path + "/.attune-profile";
+    const core::UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const int number = file ? ::posix_fallocate(file.get(), 0, core::trace_header_bytes + core::TraceStage::bytes) : errno;
+    if (file) ::unlink(path.c_str());
+    if (number == 0) return;
+    if (folder.made) ::rmdir(folder.path.c_str());
+    throw Error(ErrorCode::failure, fmt::format("cannot record into '{}': {}; name another folder", core::printable(folder.path, 4096), std::strerror(number)));
 }
 
 std::vector<std::string> launch_words(const RecordOptions& options, const std::string& folder) {
@@ -82,6 +103,7 @@ int run_and_wait(const std::vector<std::string>& words) {
     if (child == 0) {
         std::signal(SIGINT, SIG_DFL);
         std::signal(SIGQUIT, SIG_DFL);
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // who ends this tool ends the job, too
         ::execv(argv[0], argv.data());
         std::fprintf(stderr, "attune-profile: cannot start %s: %s\n", argv[0], std::strerror(errno));
         ::_exit(127);
@@ -97,16 +119,17 @@ int run_and_wait(const std::vector<std::string>& words) {
 
 int record(const RecordOptions& options) {
     if (options.command.empty()) throw Error(ErrorCode::usage, "no program was given; write attune-profile run -n 2 -- PROGRAM ARGUMENTS");
-    const std::string folder = make_folder(options.folder);
-    const int status = run_and_wait(launch_words(options, folder));
-    const std::size_t files = files_in(folder).size();
+    const Folder folder = make_folder(options.folder);
+    try_folder(folder);
+    const int status = run_and_wait(launch_words(options, folder.path));
+    const std::size_t files = files_in(folder.path).size();
     if (files == 0) {
         std::error_code error;
-        fs::remove(folder, error);  // only when it is empty
+        if (folder.made) fs::remove(folder.path, error);  // only when it is empty
         if (status != 0) return status;
         throw Error(ErrorCode::failure, "the program left no trace: it made no communicator of attune");
     }
-    std::fprintf(stderr, "attune-profile: %zu trace%s in %s; attune-profile show %s\n", files, files == 1 ? "" : "s", folder.c_str(), folder.c_str());
+    std::fprintf(stderr, "attune-profile: %zu trace%s in %s; attune-profile show %s\n", files, files == 1 ? "" : "s", folder.path.c_str(), folder.path.c_str());
     return status;
 }
 
