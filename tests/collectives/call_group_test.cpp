@@ -1,9 +1,13 @@
 // Groups of calls, waiting for any and for all, persistent handles that allocate nothing, a plan cache that stays bounded.
 #include "collectives/call_group.hpp"
 
+#include "collectives/amounts.hpp"
+#include "collectives/sample_amounts.hpp"
 #include "libcore/error.hpp"
+#include "libcore/trace.hpp"
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/communicator_cases.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -122,6 +126,37 @@ Problem exchange_of(int rank, std::uint64_t there, std::uint64_t back) {
     amounts->receive = rank == 0 ? std::vector<std::uint64_t>{0, back} : std::vector<std::uint64_t>{there, 0};
     problem.amounts = amounts;
     return problem;
+}
+
+std::uint64_t allocated_by_repeating(Communicator& team, const Problem& problem) {
+    std::vector<std::int64_t> input(10'000, 1), output(10'000);
+    for (int turn = 0; turn < 8; ++turn)
+        team.run(problem, input.data(), output.data());
+    const std::uint64_t before = test::allocations();
+    for (int turn = 0; turn < 20; ++turn)
+        team.run(problem, input.data(), output.data());
+    return test::allocations() - before;
+}
+
+TEST(RepeatedCallTest, OfEveryCollectiveAllocatesNothingTracedOrNot) {
+    const tests::TemporaryDirectory folder;
+    const auto sink = core::open_trace_in_folder(folder.file("trace"), 0, 1);
+    for (core::TraceSink* trace : {static_cast<core::TraceSink*>(nullptr), sink.get()}) {
+        CommunicatorOptions options;
+        options.trace = trace;
+        auto team = Communicator::make_local(3, options);
+        const auto thrown = on_threads(3, [&](int rank) {
+            for (const Collective collective : all_collectives()) {
+                Problem problem;
+                problem.collective = collective;
+                problem.ranks = 3;
+                problem.dtype = core::DType::int64;
+                const Problem own = view_of(with_sample_amounts(problem, AmountsShape::uneven, collective == Collective::barrier ? 0 : 40), rank);
+                EXPECT_EQ(allocated_by_repeating(*team[static_cast<std::size_t>(rank)], own), 0U) << name_of(collective);
+            }
+        });
+        EXPECT_EQ(thrown, std::vector<std::string>(3));
+    }
 }
 
 // The same amounts in the same object and in another of equal contents.

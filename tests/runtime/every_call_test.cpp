@@ -14,13 +14,17 @@ namespace {
 
 class EveryCall : public testing::TestWithParam<int> {
 protected:
-    ProcessResult run(const std::string& program, std::vector<std::pair<std::string, std::string>> environment = {}) {
+    ProcessResult run(const std::string& program, std::vector<std::pair<std::string, std::string>> environment = {},
+                      const std::vector<std::string>& launcher = {}) {
         const TemporaryFolder folder;
         ProcessOptions options;
         options.environment = std::move(environment);
         options.environment.emplace_back("XDG_DATA_HOME", folder.path());
         options.folder = folder.path();
-        return run_process({ATTUNE_RUN, "-n", std::to_string(GetParam()), "--", program}, options);
+        std::vector<std::string> words = {ATTUNE_RUN, "-n", std::to_string(GetParam())};
+        words.insert(words.end(), launcher.begin(), launcher.end());
+        words.insert(words.end(), {"--", program});
+        return run_process(words, options);
     }
 };
 
@@ -75,6 +79,33 @@ TEST_P(EveryCall, OfTheHeaderForCxxIsRightWithEachAlgorithmForced) {
         EXPECT_EQ(result.code, 0) << force << ": " << result.err;
         EXPECT_NE(result.err.find(" 0 % default, 100 % forced"), std::string::npos) << force << ": " << result.err;
         EXPECT_EQ(result.err.find("to tune:"), std::string::npos) << result.err;
+    }
+}
+
+TEST_P(EveryCall, AllocatesNothingWhenRepeatedAndTraced) {
+    const ProcessResult result = run(ATTUNE_ALLOCATION_PROGRAM, {{"ATTUNE_TRACE", "."}});
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
+TEST_P(EveryCall, AllocatesNothingWhenRepeatedOverTcp) {
+    for (const char* trace : {"", "."}) {
+        std::vector<std::pair<std::string, std::string>> environment = {{"ATTUNE_TRANSPORT", "tcp"}};
+        if (*trace != 0) environment.emplace_back("ATTUNE_TRACE", trace);
+        const ProcessResult result = run(ATTUNE_ALLOCATION_PROGRAM, environment);
+        EXPECT_EQ(result.code, 0) << result.out << result.err;
+    }
+}
+
+TEST_P(EveryCall, AllocatesNothingWhenRepeatedOnLogicalNodes) {
+    const ProcessResult result = run(ATTUNE_ALLOCATION_PROGRAM, {}, {"--ranks-per-node", "2"});
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
+TEST_P(EveryCall, AllocatesNothingWhenRepeatedWithEachProtocol) {
+    for (const char* protocol : {"staged", "cma_get", "cma_put", "mixed"}) {
+        const std::string forced = std::string("all_reduce=protocol=") + protocol + ";broadcast=protocol=" + protocol;
+        const ProcessResult result = run(ATTUNE_ALLOCATION_PROGRAM, {{"ATTUNE_FORCE", forced}});
+        EXPECT_EQ(result.code, 0) << protocol << result.out << result.err;
     }
 }
 

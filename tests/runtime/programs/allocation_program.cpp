@@ -31,21 +31,91 @@ bool sees_the_library(Communicator& team) {
     return attune::test::allocations() > before;
 }
 
-bool any_of_cxx(Communicator& team) {
-    const auto ranks = static_cast<std::uint64_t>(team.size());
-    std::vector<float> input(100 * ranks), output(100 * ranks);
-    const std::vector<std::uint64_t> counts(ranks, 7);
+// Of 7 elements for each rank, also at the root of gather_v and scatter_v.
+struct Buffers {
+    explicit Buffers(const Communicator& team)
+        : blocks(static_cast<std::uint64_t>(team.size())),
+          root(team.rank() == 0),
+          input(100 * blocks),
+          output(100 * blocks),
+          each(blocks, 7),
+          matrix(blocks * blocks, 7) {}
+    attune::Counts at_root() const { return root ? attune::Counts(each) : attune::Counts(); }
+
+    std::uint64_t blocks;
+    bool root;
+    std::vector<float> input, output;
+    std::vector<std::uint64_t> each, matrix;
+};
+
+bool any_of_vectors(Communicator& team, Buffers& b) {
+    float *const in = b.input.data(), *const out = b.output.data();
+    bool any = allocates("all_reduce", [&] { team.all_reduce(in, out, 100); });
+    any |= allocates("all_reduce in place", [&] { team.all_reduce(out, 100); });
+    any |= allocates("broadcast", [&] { team.broadcast(out, 100, 0); });
+    any |= allocates("reduce", [&] { team.reduce(in, b.root ? out : nullptr, 100, 0); });
+    any |= allocates("scan", [&] { team.scan(in, out, 100); });
+    any |= allocates("exscan", [&] { team.exscan(in, out, 100); });
+    any |= allocates("barrier", [&] { team.barrier(); });
+    return any;
+}
+
+bool any_of_blocks(Communicator& team, Buffers& b) {
+    float *const in = b.input.data(), *const out = b.output.data();
+    bool any = allocates("all_gather", [&] { team.all_gather(in, out, 100); });
+    any |= allocates("reduce_scatter", [&] { team.reduce_scatter(in, out, 100); });
+    any |= allocates("gather", [&] { team.gather(in, b.root ? out : nullptr, 100, 0); });
+    any |= allocates("scatter", [&] { team.scatter(b.root ? in : nullptr, out, 100, 0); });
+    any |= allocates("all_to_all", [&] { team.all_to_all(in, out, 100); });
+    any |= allocates("all_to_all in place", [&] { team.all_to_all(out, 100); });
+    return any;
+}
+
+bool any_of_amounts(Communicator& team, Buffers& b) {
+    float *const in = b.input.data(), *const out = b.output.data();
     const int next = (team.rank() + 1) % team.size(), previous = (team.rank() + team.size() - 1) % team.size();
     const std::vector<attune::Transfer> transfers = {{true, next, 3, 0}, {false, previous, 3, 0}};
-    attune::Prepared prepared = team.prepare(attune::calls::all_reduce(output.data(), 100));
-    bool any = allocates("all_reduce", [&] { team.all_reduce(input.data(), output.data(), 100); });
-    any |= allocates("start_broadcast", [&] { team.start_broadcast(input.data(), 100, 0).wait(); });
-    any |= allocates("all_gather_v", [&] { team.all_gather_v(input.data(), output.data(), counts); });
-    any |= allocates("all_to_all_v", [&] { team.all_to_all_v(input.data(), counts, output.data(), counts); });
-    any |= allocates("gather_v", [&] { team.gather_v(input.data(), 7, output.data(), team.rank() == 0 ? attune::Counts(counts) : attune::Counts(), 0); });
-    any |= allocates("send_recv", [&] { team.send_recv(input.data(), next, output.data(), previous, 9); });
-    any |= allocates("batch_send_recv", [&] { team.batch_send_recv(input.data(), output.data(), transfers); });
-    any |= allocates("a prepared call", [&] { prepared.start().wait(); });
+    bool any = allocates("all_gather_v", [&] { team.all_gather_v(in, out, b.each); });
+    any |= allocates("reduce_scatter_v", [&] { team.reduce_scatter_v(in, out, b.each); });
+    any |= allocates("gather_v", [&] { team.gather_v(in, 7, out, b.at_root(), 0); });
+    any |= allocates("scatter_v", [&] { team.scatter_v(in, b.at_root(), out, 7, 0); });
+    any |= allocates("all_to_all_v", [&] { team.all_to_all_v(in, b.each, out, b.each); });
+    any |= allocates("all_to_all_v of a known matrix", [&] { team.all_to_all_v(in, out, b.matrix); });
+    any |= allocates("send_recv", [&] { team.send_recv(in, next, out, previous, 9); });
+    any |= allocates("batch_send_recv", [&] { team.batch_send_recv(in, out, transfers); });
+    return any;
+}
+
+// Long messages take other ways than short ones: fragments, and each protocol of the transport.
+bool any_of_long(Communicator& team) {
+    std::vector<float> input(300'000), output(300'000);
+    bool any = allocates("a long all_reduce", [&] { team.all_reduce(input.data(), output.data(), 300'000); });
+    any |= allocates("a long broadcast", [&] { team.broadcast(output.data(), 300'000, 0); });
+    return any;
+}
+
+bool any_of_handles(Communicator& team, Buffers& b) {
+    float *const in = b.input.data(), *const out = b.output.data();
+    attune::Prepared sum = team.prepare(attune::calls::all_reduce(out, 100));
+    attune::Prepared exchange = team.prepare(attune::calls::all_to_all_v(in, b.each, out, b.each));
+    bool any = allocates("start_broadcast", [&] { team.start_broadcast(in, 100, 0).wait(); });
+    any |= allocates("a prepared call", [&] { sum.start().wait(); });
+    any |= allocates("a prepared call with amounts", [&] { exchange.run(); });
+    any |= allocates("two calls at once", [&] {
+        attune::Request first = team.start_all_reduce(in, out, 50), second = team.start_broadcast(out + 50, 50, 0);
+        second.wait();
+        first.wait();
+    });
+    return any;
+}
+
+bool any_of_cxx(Communicator& team) {
+    Buffers buffers(team);
+    bool any = any_of_vectors(team, buffers);
+    any |= any_of_blocks(team, buffers);
+    any |= any_of_amounts(team, buffers);
+    any |= any_of_handles(team, buffers);
+    any |= any_of_long(team);
     return any;
 }
 
@@ -77,8 +147,9 @@ int main() {
             std::puts("the allocations of the library are not counted");
             return 1;
         }
-        const bool cxx = any_of_cxx(team);
-        return any_of_c() || cxx ? 1 : 0;
+        Communicator other = team.dup();
+        const bool cxx = any_of_cxx(team), of_other = any_of_cxx(other);
+        return any_of_c() || cxx || of_other ? 1 : 0;
     } catch (const attune::Error& error) {
         std::fprintf(stderr, "allocation_program: %s\n", error.what());
         return error.exit_code();
