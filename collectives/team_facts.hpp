@@ -38,7 +38,7 @@ struct TeamFacts {
     ChooserFacts chooser;
     bool oversubscribed = false;  // on some machine there are more ranks than CPUs in the union of their sets
     std::uint64_t identity = 0;
-    std::uint64_t number = 1;     // names the communicator; free on all ranks
+    std::uint64_t number = 1;  // names the communicator; free on all ranks
     // Per rank the first one with the same clock; empty when all have rank 0's, or nobody traces and needs to know.
     std::vector<Rank> clock_of;
     std::string other_databases;  // a warning when some rank would use files that rank 0 would not, else empty
