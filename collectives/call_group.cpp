@@ -23,24 +23,36 @@ void wait_all(std::span<const StartedCall> calls) {
 }
 
 void CallGroup::add(Communicator& team, const Problem& problem, const void* input, void* output) {
-    add(team, team.prepare(problem), input, output);
+    team.compile_ahead(problem);
+    insert({&team, problem, {}, input, output});
 }
 
 void CallGroup::add(Communicator& team, PreparedCall call, const void* input, void* output) {
-    calls_.push_back({&team, std::move(call), input, output});
+    insert({&team, {}, std::move(call), input, output});
+}
+
+// Behind those of the same communicator.
+void CallGroup::insert(Entry entry) {
+    const auto place = std::ranges::upper_bound(calls_, entry.team->number(), {}, [](const Entry& other) { return other.team->number(); });
+    calls_.insert(place, std::move(entry));
 }
 
 void CallGroup::start() {
-    std::ranges::stable_sort(calls_, {}, [](const Entry& entry) { return entry.team->number(); });
-    const std::vector<Entry> entries = std::exchange(calls_, {});
-    for (const Entry& entry : entries)
-        started_.push_back({entry.team, entry.team->start(entry.call, entry.input, entry.output)});
+    starting_.clear();
+    starting_.swap(calls_);
+    for (const Entry& entry : starting_) {
+        const Ticket ticket =
+            entry.prepared ? entry.team->start(*entry.prepared, entry.input, entry.output) : entry.team->start(entry.problem, entry.input, entry.output);
+        started_.push_back({entry.team, ticket});
+    }
+    starting_.clear();
 }
 
 void CallGroup::wait() {
     start();
-    const std::vector<StartedCall> started = std::exchange(started_, {});
-    wait_all(started);
+    waiting_.clear();
+    waiting_.swap(started_);
+    wait_all(waiting_);
 }
 
 }  // namespace attune::collectives

@@ -4,6 +4,7 @@
 #include "collectives/communicator.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,8 @@ std::size_t wait_any(std::span<const StartedCall> calls);
 void wait_all(std::span<const StartedCall> calls);
 
 // Calls that are started together. Ranks may add those of several communicators in different orders, and more than a communicator has slots: only the
-// calls of each one must be in the same order on its ranks. Buffers must live until the end of wait(). Not thread-safe.
+// calls of each one must be in the same order on its ranks. Buffers must live until the end of wait(). Not thread-safe. A group that is used again for
+// calls made before allocates nothing.
 class CallGroup {
 public:
     void add(Communicator& team, const Problem& problem, const void* input, void* output);
@@ -32,13 +34,19 @@ public:
 
 private:
     struct Entry {
-        Communicator* team;
-        PreparedCall call;
-        const void* input;
-        void* output;
+        Communicator* team = nullptr;
+        Problem problem;
+        std::optional<PreparedCall> prepared;  // instead of the problem
+        const void* input = nullptr;
+        void* output = nullptr;
     };
-    std::vector<Entry> calls_;  // not started yet
+    void insert(Entry entry);
+
+    std::vector<Entry> calls_;  // not started yet, by the numbers of their communicators
     std::vector<StartedCall> started_;
+    // Being started and waited for; kept for their room.
+    std::vector<Entry> starting_;
+    std::vector<StartedCall> waiting_;
 };
 
 }  // namespace attune::collectives

@@ -175,6 +175,10 @@ PreparedCall Communicator::prepare(Problem problem, const core::Config& config) 
     return prepared;
 }
 
+void Communicator::compile_ahead(const Problem& problem) {
+    state_->chosen_call(problem);
+}
+
 PreparedCall Communicator::prepare(Problem problem) {
     PreparedCall prepared;
     prepared.call_ = std::make_shared<const CachedCall>(state_->chosen_call(problem));

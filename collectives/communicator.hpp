@@ -102,6 +102,8 @@ public:
     Ticket start(Problem problem, const core::Config& config, const void* input, void* output);
     PreparedCall prepare(Problem problem, const core::Config& config);
     PreparedCall prepare(Problem problem);  // with the chosen config
+    // Throws already what start(problem) would, and makes it fast.
+    void compile_ahead(const Problem& problem);
     Ticket start(const PreparedCall& call, const void* input, void* output);
     bool done(Ticket ticket);
     void wait(Ticket ticket);

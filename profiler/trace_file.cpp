@@ -149,7 +149,6 @@ private:
         if (whole() && payload.size() % sizeof(StepRecord) != 0) refuse("is damaged: a record is cut");
         std::vector<Event>& events = team_of(source).events;
         payload = payload.subspan(std::min<std::uint64_t>(payload.size(), skip * sizeof(StepRecord)));
-        events.reserve(events.size() + payload.size() / sizeof(StepRecord));
         while (payload.size() >= sizeof(StepRecord)) {
             const std::optional<Event> event = event_of(take<StepRecord>(payload));
             if (!event && whole()) refuse("is damaged: a record makes no sense");

@@ -106,6 +106,12 @@ bool any_of_handles(Communicator& team, Buffers& b) {
         second.wait();
         first.wait();
     });
+    attune::Group group;
+    any |= allocates("a group of calls", [&] {
+        group.add(team, attune::calls::all_reduce(in, out, 50));
+        group.add(team, attune::calls::broadcast(out + 50, 50, 0));
+        group.run();
+    });
     return any;
 }
 
