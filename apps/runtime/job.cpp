@@ -22,9 +22,6 @@ namespace attune::detail {
 
 namespace {
 
-using core::Error;
-using core::ErrorCode;
-
 // The time set for a late rank also bounds the meeting of the ranks.
 std::chrono::milliseconds patience(const core::Environment& environment) {
     const std::int64_t milliseconds = core::timeout_ns_of(environment).value_or(0) / 1'000'000;
