@@ -142,6 +142,21 @@ TEST(LauncherBootstrapTest, GivesUpAfterItsPatience) {
     EXPECT_NE(failure_of([&] { bootstrap->all_gather({}, {}); }).find("not all ranks arrived"), std::string::npos);
 }
 
+// A team of 256 ranks keeps 65,536 of them.
+TEST(LauncherBootstrapTest, AReceivedPacketKeepsNoMoreMemoryThanItNeeds) {
+    const Ends ends;
+    const std::vector<std::byte> small(8), large(bootstrap_bytes_limit, std::byte{7});
+    Packet packet;
+    ASSERT_EQ(send_packet(ends.hub, {}, small, {}), SendState::sent);
+    ASSERT_EQ(receive_packet(ends.rank, packet), ReceiveState::received);
+    EXPECT_EQ(packet.content.bytes, small);
+    EXPECT_LE(packet.content.bytes.capacity(), 64U);
+    ASSERT_EQ(send_packet(ends.hub, {}, large, {}), SendState::sent);
+    ASSERT_EQ(receive_packet(ends.rank, packet), ReceiveState::received);
+    EXPECT_EQ(packet.content.bytes, large);
+    EXPECT_EQ(receive_packet(ends.rank, packet), ReceiveState::empty);
+}
+
 TEST(LauncherBootstrapTest, ForeignAndMalformedPacketsAreErrors) {
     {
         const Ends ends;

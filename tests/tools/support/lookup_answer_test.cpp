@@ -187,6 +187,18 @@ TEST_F(Lookup, TheCommandThatTunesNamesADatabaseWithASpaceAsAShellTakesIt) {
     EXPECT_TRUE(answer.tune_command.ends_with(" --db '/my data/a.db'")) << answer.tune_command;
 }
 
+TEST_F(Lookup, ACollectiveThatCannotBeTunedSaysWhyInsteadOfACommand) {
+    publish({row(Collective::all_reduce, 64, 64, "ring")});
+    const LookupAnswer answer = ask(query(Collective::all_gather_v, 65536), db::Mode::require);
+    EXPECT_EQ(answer.exit_code(), 3);
+    EXPECT_EQ(answer.tune_command, "");
+    for (const std::string& text : {answer.message(), explain_text(answer)}) {
+        EXPECT_NE(text.find("could be slower for others"), std::string::npos) << text;
+        EXPECT_EQ(text.find("attune-tune"), std::string::npos) << text;
+    }
+    EXPECT_TRUE(lookup_json(answer, machine().topology)["tune_command"].is_null());
+}
+
 TEST_F(Lookup, AnotherMachineIsExplainedFieldByField) {
     publish({row(Collective::all_reduce, 64, 64, "ring")});
     const LookupAnswer answer = ask(query(Collective::all_reduce, 64), db::Mode::use, machine(1));
