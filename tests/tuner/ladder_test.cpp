@@ -72,5 +72,13 @@ TEST(ProblemOfKey, IsNothingForWhatThisBuildDoesNotKnow) {
     EXPECT_FALSE(problem_of_key(key_of("all_gather", "bytes", 3), 13));
 }
 
+TEST(Ladder, OnlyCollectivesWithOneCountCanBeTuned) {
+    for (const auto collective : collectives::all_collectives()) {
+        const auto why = why_untunable(collective);
+        EXPECT_EQ(why.has_value(), collectives::has_amounts(collective)) << collectives::name_of(collective);
+        EXPECT_EQ(why.value_or(std::string(collectives::name_of(collective))).find(collectives::name_of(collective)), 0u);
+    }
+}
+
 }  // namespace
 }  // namespace attune::tuner
