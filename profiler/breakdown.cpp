@@ -201,7 +201,7 @@ std::vector<CallTime> calls_of(std::span<const RankTrace> traces) {
 }
 
 std::vector<LateRank> late_ranks(std::span<const RankTrace> traces) {
-    constexpr std::int64_t least_delay_ns = 50'000, usual_variations = 15;
+    constexpr std::int64_t least_delay_ns = 50'000, usual_variations = 10;
     constexpr std::uint64_t least_share = 10;
     std::int64_t clock_error = 0;
     for (const RankTrace& trace : traces)
