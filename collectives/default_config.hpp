@@ -9,7 +9,7 @@
 
 namespace attune::collectives {
 
-inline constexpr std::uint32_t default_version = 1;  // grows when any answer changes
+inline constexpr std::uint32_t default_version = 2;  // grows when any answer changes
 
 // Pure: no database, environment or clock. Answers every problem with a full config (algorithm, segment_bytes, channels, protocol, inline_bytes,
 // staging_stores).

@@ -2,6 +2,7 @@
 #include "collectives/default_config.hpp"
 
 #include "collectives/catalogue.hpp"
+#include "collectives/node_map.hpp"
 #include "collectives/sample_amounts.hpp"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,36 @@ TEST_P(DefaultConfigTest, IsFullAndAcceptedForEveryProblem) {
     }
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, DefaultConfigTest, testing::Range(1, 34));
+
+Problem all_reduce_on(const std::string& node_map, std::uint64_t count) {
+    Problem problem;
+    problem.ranks = node_map.empty() ? 4 : NodeMap::parse(node_map).ranks();
+    problem.node_map = node_map;
+    problem.count = count;
+    return problem;
+}
+
+TEST(DefaultConfigOfNodes, FollowsThemAboveWhatOneExchangeCarries) {
+    for (const char* nodes : {"2x2", "2,2,1", "2,2,1:cyclic", "irregular:0,1,1,0", "3x4", "2x16:cyclic"}) {
+        EXPECT_EQ(default_config(all_reduce_on(nodes, 8), machine(2)).algorithm(), "one_shot") << nodes;
+        for (const std::uint64_t count : {std::uint64_t{1} << 14, std::uint64_t{1} << 22, (std::uint64_t{1} << 32) + 1}) {
+            const Problem problem = all_reduce_on(nodes, count);
+            const core::Config config = default_config(problem, machine(2));
+            EXPECT_EQ(config.algorithm(), "two_level") << nodes;
+            EXPECT_EQ(reject(problem, config), std::nullopt) << nodes;
+        }
+    }
+}
+
+TEST(DefaultConfigOfNodes, IsTheFlatOneWhereThereAreNoLevels) {
+    for (const char* nodes : {"1x4", "4x1"})
+        EXPECT_EQ(default_config(all_reduce_on(nodes, 1 << 16), machine(4)), default_config(all_reduce_on("", 1 << 16), machine(4))) << nodes;
+    Problem unfit = all_reduce_on("", 1 << 16);
+    for (const char* nodes : {"2x3", "2xx2"}) {
+        unfit.node_map = nodes;
+        EXPECT_EQ(default_config(unfit, machine(4)), default_config(all_reduce_on("", 1 << 16), machine(4))) << nodes;
+    }
+}
 
 }  // namespace
 }  // namespace attune::collectives
