@@ -1,7 +1,6 @@
 // From a problem to a started call: cached or compiled, checked, digested, timed.
 #include "collectives/amounts.hpp"
 #include "collectives/call_text.hpp"
-#include "collectives/amounts.hpp"
 #include "collectives/catalogue.hpp"
 #include "collectives/communicator_state.hpp"
 #include "collectives/default_config.hpp"
