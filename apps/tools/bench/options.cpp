@@ -87,7 +87,7 @@ void add_choice_options(CLI::App& app, Options& options) {
     app.add_option("--algorithm", options.algorithm, "Force this algorithm (see --list)")->type_name("NAME");
     add_set_option(app, options.settings, "Force a parameter, e.g. segment_bytes=64K; repeatable");
     add_db_option(app, options.db);
-    app.add_option("--compare", options.compare, "Paired: default,tuned, or ring,two_level:segment_bytes=64K; exits 4 when the second is slower")
+    app.add_option("--compare", options.compare, "default,tuned or ring,two_level: paired; exits 4 if slower")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("SIDES");
