@@ -93,7 +93,7 @@ TEST(TraceFile, ComesBackAsItWasRecorded) {
     EXPECT_EQ(trace.records, many + 2);
     EXPECT_EQ(trace.ends_early, "");
     ASSERT_EQ(trace.teams.size(), 2U);
-    const auto team_of = [&](std::uint64_t number) { return trace.teams[trace.teams[0].source.team == number ? 0 : 1]; };
+    const auto team_of = [&](std::uint64_t number) -> const TeamEvents& { return trace.teams[trace.teams[0].source.team == number ? 0 : 1]; };
     ASSERT_EQ(team_of(5).events.size(), many);
     EXPECT_EQ(team_of(5).source.ranks, 4U);
     const Event& event = team_of(5).events.back();
