@@ -4,8 +4,7 @@
 #include "db/journal.hpp"
 #include "db/release.hpp"
 #include "libcore/topology.hpp"
-#include "tests/support/json_schema.hpp"
-#include "tests/support/run_process.hpp"
+#include "tests/support/valid_document.hpp"
 #include "tuner/ladder.hpp"
 
 #include <gtest/gtest.h>
@@ -17,6 +16,7 @@
 namespace {
 
 using attune::test::ProcessResult;
+using attune::test::valid_document;
 namespace core = attune::core;
 namespace db = attune::db;
 namespace fs = std::filesystem;
@@ -106,13 +106,6 @@ protected:
             journal.record(trial);
         }
     }
-    static nlohmann::json document(const ProcessResult& result, const std::string& schema) {
-        const auto parsed = nlohmann::json::parse(result.out);
-        std::ifstream file(std::string(ATTUNE_SCHEMA_FOLDER) + "/" + schema + ".json");
-        for (const std::string& problem : attune::test::schema_problems(nlohmann::json::parse(file), parsed))
-            ADD_FAILURE() << problem;
-        return parsed;
-    }
     static std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
     attune::test::TemporaryFolder folder_;
@@ -126,7 +119,7 @@ TEST_F(DatabaseTools, LookupAnswersWithoutAnyDatabase) {
     const ProcessResult result = run({"attune-lookup", "all_reduce", "64K", "-n", "2", "--json"});
     EXPECT_EQ(result.code, 0);
     EXPECT_EQ(result.err, "");
-    const auto parsed = document(result, "attune.lookup.1");
+    const auto parsed = valid_document(result, "attune.lookup.1");
     EXPECT_EQ(parsed["source"], "default");
     EXPECT_EQ(parsed["query"]["bytes"], 65536);
     EXPECT_FALSE(parsed["config"].get<std::string>().empty());
@@ -183,7 +176,7 @@ TEST_F(DatabaseTools, WhereNamesEveryLayerAndTheJournal) {
         EXPECT_NE(result.out.find(part), std::string::npos) << part;
     publish();
     record(8);
-    const auto parsed = document(run({"attune-db", "where", "--json"}), "attune.db_where.1");
+    const auto parsed = valid_document(run({"attune-db", "where", "--json"}), "attune.db_where.1");
     EXPECT_EQ(parsed["layers"][0]["state"], "used");
     EXPECT_EQ(parsed["layers"][0]["rows"], 1);
     EXPECT_EQ(parsed["journal"]["state"], "present");
@@ -193,11 +186,11 @@ TEST_F(DatabaseTools, WhereNamesEveryLayerAndTheJournal) {
 
 TEST_F(DatabaseTools, ListShowsThisMachinesRowsOrAll) {
     publish();
-    EXPECT_EQ(document(run({"attune-db", "list", "--json"}), "attune.db_list.1")["rows"].size(), 1U);
-    const auto all = document(run({"attune-db", "list", "--json", "--all"}), "attune.db_list.1");
+    EXPECT_EQ(valid_document(run({"attune-db", "list", "--json"}), "attune.db_list.1")["rows"].size(), 1U);
+    const auto all = valid_document(run({"attune-db", "list", "--json", "--all"}), "attune.db_list.1");
     ASSERT_EQ(all["rows"].size(), 2U);
     EXPECT_NE(all["rows"][0]["here"], all["rows"][1]["here"]);
-    EXPECT_EQ(document(run({"attune-db", "list", "--json", "--all", "--collective", "broadcast"}), "attune.db_list.1")["rows"].size(), 1U);
+    EXPECT_EQ(valid_document(run({"attune-db", "list", "--json", "--all", "--collective", "broadcast"}), "attune.db_list.1")["rows"].size(), 1U);
     const ProcessResult text = run({"attune-db", "list"});
     EXPECT_NE(text.out.find("1.33x [1.30,1.40]"), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("2026-11-30"), std::string::npos);
@@ -234,7 +227,7 @@ TEST_F(DatabaseTools, WhereWithoutAHomeOfTheUserNamesNoFileToPublishTo) {
     const ProcessResult result = attune::test::run_process({std::string(ATTUNE_BIN_FOLDER) + "/attune-db", "where", "--json"},
                                                            {.environment = {{"HOME", ""}, {"XDG_DATA_HOME", "relative"}}, .folder = {}});
     EXPECT_EQ(result.code, 0) << result.err;
-    const auto parsed = document(result, "attune.db_where.1");
+    const auto parsed = valid_document(result, "attune.db_where.1");
     EXPECT_TRUE(parsed["release"].is_null());
     EXPECT_EQ(parsed["journal"]["state"], "missing");
 }
@@ -255,7 +248,7 @@ TEST_F(DatabaseTools, TuneAndPublishWriteToTheFirstFileOfTheEnvironment) {
 
 TEST_F(DatabaseTools, ModeOffIsSaidOfEveryFile) {
     publish();
-    const auto parsed = document(run({"attune-db", "where", "--json"}, {{"ATTUNE_DB_MODE", "off"}}), "attune.db_where.1");
+    const auto parsed = valid_document(run({"attune-db", "where", "--json"}, {{"ATTUNE_DB_MODE", "off"}}), "attune.db_where.1");
     EXPECT_EQ(parsed["layers"][0]["state"], "switched off");
     EXPECT_NE(parsed["layers"][0]["reason"].get<std::string>().find("ATTUNE_DB_MODE=off"), std::string::npos);
     EXPECT_EQ(parsed["layers"][1]["state"], "missing");
@@ -265,7 +258,7 @@ TEST_F(DatabaseTools, ModeOffIsSaidOfEveryFile) {
 TEST_F(DatabaseTools, AnEmptyJournalIsOneWithoutTrialsEverywhere) {
     fs::create_directories(fs::path(journal_).parent_path());
     std::ofstream(journal_).close();
-    const auto where = document(run({"attune-db", "where", "--json"}), "attune.db_where.1");
+    const auto where = valid_document(run({"attune-db", "where", "--json"}), "attune.db_where.1");
     EXPECT_EQ(where["journal"]["state"], "present");
     EXPECT_EQ(where["journal"]["trials"], 0);
     const ProcessResult verified = run({"attune-db", "verify"});
@@ -283,14 +276,14 @@ TEST_F(DatabaseTools, AnEmptyJournalIsOneWithoutTrialsEverywhere) {
 
 TEST_F(DatabaseTools, ShowFindsARowByIdAndByKey) {
     publish();
-    const auto listed = document(run({"attune-db", "list", "--json"}), "attune.db_list.1")["rows"][0];
+    const auto listed = valid_document(run({"attune-db", "list", "--json"}), "attune.db_list.1")["rows"][0];
     const std::string id = listed["row"];
     const ProcessResult by_id = run({"attune-db", "show", id.substr(0, 8)});
     EXPECT_EQ(by_id.code, 0) << by_id.err;
     EXPECT_EQ(by_id.out, run({"attune-db", "show", listed["key"]}).out);
     for (const char* part : {"c0", "1.33x [1.30,1.40]", "cpu_vendor", "algorithm=ring", "algorithm=one_shot"})
         EXPECT_NE(by_id.out.find(part), std::string::npos) << part;
-    EXPECT_EQ(document(run({"attune-db", "show", id, "--json"}), "attune.db_show.1")["rows"][0]["differences"].size(), 0U);
+    EXPECT_EQ(valid_document(run({"attune-db", "show", id, "--json"}), "attune.db_show.1")["rows"][0]["differences"].size(), 0U);
     const ProcessResult missing = run({"attune-db", "show", "ffffffffffffffff0"});
     EXPECT_EQ(missing.code, 3);
     EXPECT_EQ(lines(missing.err), 1U) << missing.err;
@@ -319,7 +312,7 @@ TEST_F(DatabaseTools, VerifyTellsSoundFromDamagedAndMissing) {
     result = run({"attune-db", "verify", release_, folder_.path() + "/bad.db", "--json"});
     EXPECT_EQ(result.code, 4);
     EXPECT_NE(result.err.find("bad.db: truncated"), std::string::npos) << result.err;
-    const auto parsed = document(result, "attune.db_verify.1");
+    const auto parsed = valid_document(result, "attune.db_verify.1");
     EXPECT_EQ(parsed["files"][0]["ok"], true);
     EXPECT_EQ(parsed["files"][1]["ok"], false);
     EXPECT_EQ(run({"attune-db", "verify", folder_.path() + "/none.db"}).code, 3);
@@ -343,7 +336,7 @@ TEST_F(DatabaseTools, VerifyFindsADamagedTrial) {
 
 TEST_F(DatabaseTools, PublishWritesWhatTheJournalProves) {
     record_a_proof();
-    const auto parsed = document(run({"attune-db", "publish", "--json"}), "attune.db_publish.1");
+    const auto parsed = valid_document(run({"attune-db", "publish", "--json"}), "attune.db_publish.1");
     EXPECT_EQ(parsed["release"], release_);
     EXPECT_EQ(parsed["rows"], 1) << parsed.dump(2);
     const db::ReleaseContent published = db::read_release(release_);

@@ -1,10 +1,8 @@
 // Every --json document fits its schema in docs/schemas, and standard output holds nothing else.
-#include "tests/support/json_schema.hpp"
-#include "tests/support/run_process.hpp"
+#include "tests/support/valid_document.hpp"
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -15,28 +13,14 @@ using attune::test::run_process;
 using attune::test::TemporaryFolder;
 using nlohmann::json;
 
-json schema_of(const std::string& name) {
-    const std::string path = std::string(ATTUNE_SCHEMA_FOLDER) + "/attune." + name + ".1.json";
-    std::ifstream file(path);
-    EXPECT_TRUE(file.good()) << path;
-    return json::parse(file);
-}
-
 // Runs the tool and holds its document against the schema. Returns the document.
 json expect_document(const std::string& schema, std::vector<std::string> words, int code = 0) {
     words.front() = std::string(ATTUNE_BIN_FOLDER) + "/" + words.front();
     words.push_back("--json");
     const ProcessResult result = run_process(words);
     EXPECT_EQ(result.code, code) << result.err;
-    const json document = json::parse(result.out, nullptr, false);
-    if (document.is_discarded()) {
-        ADD_FAILURE() << words.front() << " printed no JSON document: " << result.out << result.err;
-        return json::object();
-    }
-    for (const std::string& problem : attune::test::schema_problems(schema_of(schema), document)) {
-        ADD_FAILURE() << words.front() << ": " << problem;
-    }
-    return document;
+    SCOPED_TRACE(words.front());
+    return attune::test::valid_document(result, "attune." + schema + ".1");
 }
 
 TEST(Documents, OfAttuneBenchFitTheirSchema) {

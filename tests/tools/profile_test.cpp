@@ -1,6 +1,5 @@
 // attune-profile from the outside: records a program, shows where its time goes, names the late rank, refuses what is no trace.
-#include "tests/support/json_schema.hpp"
-#include "tests/support/run_process.hpp"
+#include "tests/support/valid_document.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,10 +46,7 @@ TEST(Profile, TheDocumentFitsItsSchemaAndHoldsWhatIsCertain) {
     ASSERT_EQ(record(folder, {"--bind-to", "none"}).code, 0);
     const ProcessResult shown = profile({"show", "--json", folder.path() + "/traces"});
     ASSERT_EQ(shown.code, 0) << shown.err;
-    const json document = json::parse(shown.out);
-    std::ifstream schema(std::string(ATTUNE_SCHEMA_FOLDER) + "/attune.profile.1.json");
-    for (const std::string& problem : attune::test::schema_problems(json::parse(schema), document))
-        ADD_FAILURE() << problem;
+    const json document = attune::test::valid_document(shown, "attune.profile.1");
     ASSERT_EQ(document["ranks"].size(), 2U);
     EXPECT_EQ(document["ranks"][0]["calls"], 40);
     ASSERT_EQ(document["calls"].size(), 1U);

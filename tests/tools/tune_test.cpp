@@ -1,6 +1,5 @@
 // attune-tune as a user starts it: a short run, its document, and what it refuses.
-#include "tests/support/json_schema.hpp"
-#include "tests/support/run_process.hpp"
+#include "tests/support/valid_document.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -32,10 +31,7 @@ TEST_F(AttuneTune, WritesOneDocumentThatFitsItsSchemaAndARelease) {
     const auto result = run({"all_reduce", "-n", "2", "-b", "8", "-e", "64", "--budget", "4s", "--json", "--quiet"});
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(result.err, "");
-    const auto document = nlohmann::json::parse(result.out);
-    std::ifstream file(std::string(ATTUNE_SCHEMA_FOLDER) + "/attune.tune.1.json");
-    for (const auto& problem : attune::test::schema_problems(nlohmann::json::parse(file), document))
-        ADD_FAILURE() << problem;
+    const auto document = attune::test::valid_document(result, "attune.tune.1");
     EXPECT_GT(document["trials"], 0);
     EXPECT_LE(document["spent_s"], 4 + 1 + 2) << "budget, one capped trial, publishing";
     EXPECT_EQ(access(release().c_str(), R_OK), 0);

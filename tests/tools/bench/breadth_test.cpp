@@ -1,7 +1,7 @@
 // What attune-bench does beyond timing plain collectives: roots, amounts, patterns, output forms, options of other benchmarks.
 #include "tests/support/approved.hpp"
-#include "tests/support/json_schema.hpp"
-#include "tests/support/run_process.hpp"
+#include "tests/support/valid_document.hpp"
+#include "tests/tools/bench/run_bench.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,20 +16,6 @@ namespace attune::test {
 namespace {
 
 using Json = nlohmann::json;
-
-ProcessResult run_bench(std::vector<std::string> words) {
-    words.insert(words.begin(), std::string(ATTUNE_BIN_FOLDER) + "/attune-bench");
-    return run_process(words);
-}
-
-Json valid_document(const ProcessResult& result, const std::string& schema) {
-    const Json document = Json::parse(result.out, nullptr, false);
-    EXPECT_FALSE(document.is_discarded()) << result.out << result.err;
-    std::ifstream file(std::string(ATTUNE_SCHEMA_FOLDER) + "/" + schema + ".json");
-    for (const std::string& problem : schema_problems(Json::parse(file), document))
-        ADD_FAILURE() << problem;
-    return document;
-}
 
 TEST(BenchBreadth, EveryRootOfARootedCollectiveIsExact) {
     for (const char* transport : {"shm", "local"}) {

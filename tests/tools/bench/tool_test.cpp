@@ -1,7 +1,7 @@
 // attune-bench as its users run it.
+#include "tests/support/valid_document.hpp"
 #include "tests/tools/bench/planted_release.hpp"
-#include "tests/support/json_schema.hpp"
-#include "tests/support/run_process.hpp"
+#include "tests/tools/bench/run_bench.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -14,22 +14,6 @@ namespace attune::test {
 namespace {
 
 using Json = nlohmann::json;
-
-const std::string bench = std::string(ATTUNE_BIN_FOLDER) + "/attune-bench";
-
-ProcessResult run_bench(std::vector<std::string> words, const ProcessOptions& options = {}) {
-    words.insert(words.begin(), bench);
-    return run_process(words, options);
-}
-
-Json valid_document(const ProcessResult& result, const std::string& schema) {
-    const Json document = Json::parse(result.out, nullptr, false);
-    EXPECT_FALSE(document.is_discarded()) << result.out << result.err;
-    std::ifstream file(std::string(ATTUNE_SCHEMA_FOLDER) + "/" + schema + ".json");
-    for (const std::string& problem : schema_problems(Json::parse(file), document))
-        ADD_FAILURE() << problem;
-    return document;
-}
 
 TEST(Bench, EveryCollectiveIsExactOnEveryTransportAndNumberOfRanks) {
     for (const char* transport : {"shm", "local"}) {
@@ -136,11 +120,11 @@ TEST(Bench, SocketsAreListedAndConfiguredWhereThereAreSome) {
 
 TEST(Bench, InsideAJobRankZeroPrintsOneDocument) {
     const std::vector<std::string> words = {
-        std::string(ATTUNE_BIN_FOLDER) + "/attune-run", "-n", "3", "--", bench, "all", "-e", "64", "--iterations", "2", "-c", "--json"};
+        std::string(ATTUNE_BIN_FOLDER) + "/attune-run", "-n", "3", "--", bench_path(), "all", "-e", "64", "--iterations", "2", "-c", "--json"};
     const ProcessResult result = run_process(words);
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(valid_document(result, "attune.bench.1")["ranks"], 3);
-    const ProcessResult rows = run_process({words[0], "-n", "2", "--", bench, "--compare", "default,tuned", "--rows"});
+    const ProcessResult rows = run_process({words[0], "-n", "2", "--", bench_path(), "--compare", "default,tuned", "--rows"});
     EXPECT_EQ(rows.code, 2) << rows.err;
 }
 
