@@ -38,6 +38,11 @@ TcpConnection::TcpConnection(asio::io_context& context, core::UniqueFd socket, T
 
 void TcpConnection::close() noexcept {
     closed_ = true;
+    stop_writing();
+}
+
+void TcpConnection::stop_writing() noexcept {
+    takes_ = false;
     pending_.clear();
     pending_begin_ = 0;
 }
@@ -67,14 +72,14 @@ void TcpConnection::send_control(FrameHeader header, std::span<const std::byte> 
 
 // Every frame gives back the window of its lane, so that separate credits are rare when both directions are in use.
 void TcpConnection::write(FrameHeader header, std::span<const std::byte> payload) noexcept {
-    if (closed_) return;
+    if (!takes_) return;
     header.consumed = lanes_.confirm(lane_of(header));
     const auto head = std::as_bytes(std::span(&header, 1));
     std::size_t written = 0;
     if (!waiting()) {
         boost::system::error_code error;
         written = write_now(head, payload, error);
-        if (error && !retry_later(error)) return close();
+        if (error && !retry_later(error)) return stop_writing();
     }
     if (written < head.size()) keep(head.subspan(written));
     const std::size_t payload_written = written < head.size() ? 0 : written - head.size();
@@ -104,7 +109,7 @@ bool TcpConnection::flush() noexcept {
         pending_begin_ += socket_.write_some(asio::const_buffer(pending_.data() + pending_begin_, pending_.size() - pending_begin_), error);
         if (!error) continue;
         if (retry_later(error)) return false;
-        close();
+        stop_writing();
     }
     pending_.clear();
     pending_begin_ = 0;
@@ -212,7 +217,7 @@ bool TcpConnection::silent_for(std::int64_t ms) const noexcept {
 
 bool TcpConnection::unconfirmed() const noexcept {
     int bytes = 0;
-    return !closed_ && ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    return takes_ && ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
 }  // namespace attune::collectives

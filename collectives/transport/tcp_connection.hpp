@@ -32,7 +32,7 @@ public:
     void send(std::size_t lane, const Message& message) noexcept;
     void send_control(FrameHeader header, std::span<const std::byte> payload) noexcept;
     void send_credit(std::size_t lane) noexcept;
-    // Pushes what was copied; true when nothing waits (also when the stream is closed).
+    // Pushes what was copied; true when nothing waits (also when the other end takes nothing).
     bool flush() noexcept;
     bool waiting() const noexcept { return pending_begin_ != pending_.size(); }
 
@@ -43,7 +43,8 @@ public:
     // Offers are no more: what is just arriving goes on in the lanes' own memory.
     void withdraw() noexcept;
 
-    bool closed() const noexcept { return closed_; }
+    bool closed() const noexcept { return closed_; }  // nothing comes any more
+    bool takes() const noexcept { return takes_; }    // what is sent; a rank that ended takes nothing, but what it sent before is still to come
     // Some frame has come: the other end holds this stream too.
     bool heard() const noexcept { return heard_; }
     // The other end said goodbye here: nothing follows.
@@ -62,6 +63,7 @@ private:
     void end_frame() noexcept;
     void parse_head() noexcept;
     void close() noexcept;
+    void stop_writing() noexcept;
     static std::size_t lane_of(const FrameHeader& header) noexcept { return TcpLanes::index(header.slot, header.channel); }
 
     boost::asio::ip::tcp::socket socket_;
@@ -69,6 +71,7 @@ private:
     PeerState& peer_;
     int descriptor_ = -1;
     bool closed_ = false;
+    bool takes_ = true;
     bool heard_ = false, ended_ = false;
     bool drained_ = false;  // the last read found nothing
 

@@ -25,10 +25,10 @@ TcpConnection& TcpPeer::route(const Lane& lane) noexcept {
 
 bool TcpPeer::ready(const Lane& lane) noexcept {
     TcpConnection& to = route(lane);
-    if (to.closed() || !to.flush()) return false;
+    if (!to.flush() || !to.takes()) return false;
     if (lanes_.has_room(number(lane))) return true;
     receive(lane);
-    return !to.closed() && lanes_.has_room(number(lane));
+    return to.takes() && lanes_.has_room(number(lane));
 }
 
 void TcpPeer::send(const Lane& lane, const Message& message) noexcept {

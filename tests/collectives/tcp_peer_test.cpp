@@ -143,6 +143,25 @@ TEST_F(TcpPeerTest, WhatWasSentBeforeTheEndIsStillRead) {
     EXPECT_TRUE(second_->flush());
 }
 
+// It ends with bytes unread, which resets the stream; what this end tells it afterwards is lost, what it sent is not.
+TEST_F(TcpPeerTest, ARankThatEndsIsReadToItsEndThoughItTakesNothingAnyMore) {
+    const auto payload = pattern(1000, 1);
+    FrameHeader header;
+    header.kind = FrameKind::completed;
+    second_->send_control(header, {});
+    EXPECT_TRUE(send(*first_, 0, payload, 1));
+    first_->say_goodbye();
+    first_.reset();
+    second_->send_control(header, {});
+    EXPECT_FALSE(second_->ready(lane(1)));
+    EXPECT_FALSE(second_->unconfirmed());
+    second_->receive_all();
+    Incoming incoming;
+    ASSERT_TRUE(second_->peek(lane(0), incoming));
+    EXPECT_EQ(std::memcmp(incoming.payload, payload.data(), payload.size()), 0);
+    EXPECT_TRUE(second_->left());
+}
+
 TEST_F(TcpPeerTest, ARankThatEndsInGoodOrderIsToldFromOneThatIsLost) {
     first_->say_goodbye();
     second_->receive_all();
