@@ -20,7 +20,7 @@ done
 # build_and_run FOLDER COMPILER-SETTING
 build_and_run() {
     cp -r "$here/$1" "$work/$1"
-    cmake -S "$work/$1" -B "$work/$1/build" -DCMAKE_PREFIX_PATH="$work/prefix" "$2" >"$work/log" || fail "$(cat "$work/log")"
+    cmake -G Ninja -S "$work/$1" -B "$work/$1/build" -DCMAKE_PREFIX_PATH="$work/prefix" "$2" >"$work/log" || fail "$(cat "$work/log")"
     cmake --build "$work/$1/build" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
     "$work/prefix/bin/attune-run" -n 2 -- "$work/$1/build/program" | sort >"$work/out"
     printf 'rank 0 of 2: 3\nrank 1 of 2: 3\n' | diff - "$work/out"
@@ -30,6 +30,6 @@ build_and_run user_c -DCMAKE_C_COMPILER="$c_compiler"
 
 # A version this release is not compatible with is refused.
 sed -i 's/find_package(attune [0-9.]*/find_package(attune 99.0/' "$work/user/CMakeLists.txt"
-if cmake -S "$work/user" -B "$work/user/other" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null 2>&1; then
+if cmake -G Ninja -S "$work/user" -B "$work/user/other" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null 2>&1; then
     fail "find_package(attune 99.0) was accepted"
 fi
