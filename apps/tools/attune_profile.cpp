@@ -118,6 +118,8 @@ tools::Body set_up(CLI::App& app, const std::vector<std::string>& command) {
     shower->add_option("FILE", options->files, "Traces, or folders of them; default: the newest folder here")->type_name("");
     shower->add_option("--perfetto", options->perfetto, "Also write the events as JSON that ui.perfetto.dev opens")->type_name("OUT");
     tools::add_json_option(*shower, options->json);
+    tools::set_example(*runner, "attune-profile run -n 4 --output traces -- ./my_program --its-own-options");
+    tools::set_example(*shower, "attune-profile show traces --perfetto events.json");
     return [options, runner] {
         if (!runner->parsed()) return show(*options);
         if (options->record.command.empty()) options->record.command = tools::command_words(*runner);

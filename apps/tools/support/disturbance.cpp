@@ -30,8 +30,8 @@ std::vector<std::string> disturbances(const Conditions& conditions) {
     // A quarter of a CPU is what an idle system with its own background work shows at most.
     if (conditions.load && *conditions.load > 0.25)
         lines.push_back(
-            fmt::format("load average {:.1f} on {} CPUs: gains are still paired with the default, but fewer can be "
-                        "proven; stop them or give a larger --budget",
+            fmt::format("load average {:.1f} on {} CPUs: other programs run, or ended within the last minute; gains are still paired with the "
+                        "default, but fewer can be proven: stop those programs or give a larger --budget",
                         *conditions.load, conditions.allowed_cpus));
     return lines;
 }
