@@ -32,10 +32,6 @@ Reason lacks_means(const core::Config& config, const ChooserFacts& facts) {
     return fmt::format("needs channels={}, but this communicator was made with {}", wanted, facts.channels);
 }
 
-std::string interval_text(const core::TableRow& row) {
-    return fmt::format("{} .. {}", core::format_bytes(row.low_bytes), core::format_bytes(row.high_bytes));
-}
-
 // Keys that may hold the problem's row, the preferred first.
 std::vector<std::string> keys_of(const Problem& problem, const ChooserFacts& facts) {
     const core::Key key = key_of(problem, facts);

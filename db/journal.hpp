@@ -15,6 +15,7 @@ namespace attune::db {
 
 enum class Outcome : std::uint8_t { ok, wrong, failed, timeout, noisy };
 std::string_view name_of(Outcome outcome) noexcept;
+bool is_failure(Outcome outcome) noexcept;  // the config ran wrong or not to its end; noise is no failure
 
 // One block: one candidate and the default alternated on one problem. ratio = default / candidate of the block's medians.
 struct Trial {
@@ -37,6 +38,9 @@ struct Trial {
     std::vector<double> config_ns;
     double ratio = 0;
     std::string utc;
+
+    // What a publication rests on, beside the search that named it.
+    bool is_evidence() const noexcept { return phase == "confirm" || phase == "recheck"; }
 };
 
 struct CutSet {

@@ -53,6 +53,10 @@ std::string_view name_of(Outcome outcome) noexcept {
     return outcome_names[static_cast<std::size_t>(outcome)];
 }
 
+bool is_failure(Outcome outcome) noexcept {
+    return outcome == Outcome::wrong || outcome == Outcome::failed || outcome == Outcome::timeout;
+}
+
 std::int64_t insert_trial(Database& database, std::int64_t identity, const std::string& identity_digest, const Trial& trial) {
     Statement insert(
         database,

@@ -1,6 +1,7 @@
 #include "libcore/config_table.hpp"
 
 #include "libcore/config_table_format.hpp"
+#include "libcore/units.hpp"
 
 #include <fmt/format.h>
 
@@ -27,6 +28,11 @@ std::size_t partition_point(std::size_t low, std::size_t high, const GoesBefore&
 }
 
 }  // namespace
+
+std::string interval_text(const TableRow& row) {
+    if (row.low_bytes == row.high_bytes) return format_bytes(row.low_bytes);
+    return format_bytes(row.low_bytes) + " .. " + format_bytes(row.high_bytes);
+}
 
 // The texts were checked when the table was made, so parsing them cannot fail.
 TableRow ConfigTable::row(std::size_t index) const {

@@ -33,6 +33,7 @@ struct TableRow {
 
     friend bool operator==(const TableRow&, const TableRow&) = default;
 };
+std::string interval_text(const TableRow& row);  // "8 B .. 512 B", one size when both ends are equal
 
 // Immutable after construction; safe to read from several threads.
 class ConfigTable {

@@ -23,14 +23,6 @@ using db::Trial;
 using Trials = std::vector<const Trial*>;
 using Place = std::pair<std::string, std::uint64_t>;  // key text, bytes
 
-bool is_evidence(const Trial& trial) {
-    return trial.phase == "confirm" || trial.phase == "recheck";
-}
-
-bool is_failure(const Trial* trial) {
-    return trial->outcome != db::Outcome::ok && trial->outcome != db::Outcome::noisy;
-}
-
 // A --recheck run speaks for every size between those it tested: older evidence inside, like probes it did not repeat, stands on a row that was put
 // to the test again as a whole.
 class Rechecks {
@@ -63,7 +55,7 @@ std::map<Place, std::string> runs_that_count(const std::vector<Trial>& trials, c
     Rechecks rechecks;
     for (std::size_t i = 0; i < trials.size(); ++i) {
         const auto& trial = trials[i];
-        if (!is_evidence(trial) || (!options.run.empty() && trial.run != options.run)) continue;
+        if (!trial.is_evidence() || (!options.run.empty() && trial.run != options.run)) continue;
         const Place place{trial.key.text(), trial.bytes};
         result[place] = trial.run;
         last[place] = i;
@@ -87,7 +79,7 @@ std::map<Place, Gathered> gather(const std::vector<Trial>& trials, const Publish
         const auto run = runs.find(place);
         if (run == runs.end() || run->second != trial.run) continue;
         auto& gathered = result[place];
-        if (is_evidence(trial)) gathered.evidence.push_back(&trial);
+        if (trial.is_evidence()) gathered.evidence.push_back(&trial);
         if (trial.phase == "floor") gathered.floor.push_back(&trial);
         if (trial.phase == "search") gathered.candidates.insert(trial.config.text());
     }
@@ -157,7 +149,7 @@ void measure(TestedPoint& point, const Trials& evidence, const Gathered& all, co
 // Reasons that do not depend on the other points; empty = none.
 std::string veto(const TestedPoint& point, const Trials& evidence, const PublishOptions& options) {
     for (const auto* trial : evidence)
-        if (is_failure(trial)) return fmt::format("{} in a re-test: {}", db::name_of(trial->outcome), trial->message);
+        if (is_failure(trial->outcome)) return fmt::format("{} in a re-test: {}", db::name_of(trial->outcome), trial->message);
     if (point.blocks < options.minimum_blocks) return fmt::format("{} kept blocks, {} needed", point.blocks, options.minimum_blocks);
     if (point.launches < options.minimum_launches) return fmt::format("{} launches, {} needed", point.launches, options.minimum_launches);
     for (const auto& gain : point.classes)
@@ -201,7 +193,7 @@ void add_points(const Gathered& gathered, const PublishOptions& options, std::ve
             point.reason = veto(point, evidence, options);
         else
             point.p_value = 1;
-        const bool failed = std::ranges::any_of(evidence, is_failure);
+        const bool failed = std::ranges::any_of(evidence, [](const Trial* trial) { return is_failure(trial->outcome); });
         point.unfinished = current && !failed && (point.blocks < options.minimum_blocks || point.launches < options.minimum_launches);
         points.push_back(std::move(point));
     }

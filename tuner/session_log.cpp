@@ -19,14 +19,6 @@ std::string new_run_id() {
     return core::utc_now() + "-" + core::hex(bytes);
 }
 
-bool is_failure(db::Outcome outcome) {
-    return outcome == db::Outcome::wrong || outcome == db::Outcome::failed || outcome == db::Outcome::timeout;
-}
-
-bool is_evidence(const db::Trial& trial) {
-    return trial.phase == "confirm" || trial.phase == "recheck";
-}
-
 std::int64_t number(const std::optional<std::string>& text) {
     std::int64_t value = 0;
     if (text) std::from_chars(text->data(), text->data() + text->size(), value);
@@ -80,7 +72,7 @@ void SessionLog::save_budget(std::int64_t budget_ns) {
 
 // Floor trials are recorded alike in search and re-test; a kill may leave a re-test launch with nothing but floor trials.
 bool SessionLog::of_retest(const db::Trial& trial, const Launches& launches) const {
-    if (is_evidence(trial) || launches.confirm.contains(trial.launch)) return true;
+    if (trial.is_evidence() || launches.confirm.contains(trial.launch)) return true;
     return confirm_plan().has_value() && !launches.search.contains(trial.launch) && trial.id > launches.last_search;
 }
 
@@ -88,7 +80,7 @@ void SessionLog::absorb(const std::vector<db::Trial>& trials) {
     Launches launches;
     for (const auto& trial : trials) {
         if (trial.run != run_) continue;
-        if (is_evidence(trial)) launches.confirm.insert(trial.launch);
+        if (trial.is_evidence()) launches.confirm.insert(trial.launch);
         if (trial.phase != "search") continue;
         launches.search.insert(trial.launch);
         launches.last_search = trial.id;

@@ -6,11 +6,6 @@
 
 namespace attune::tools {
 
-std::string interval_text(const core::TableRow& row) {
-    if (row.low_bytes == row.high_bytes) return core::format_bytes(row.low_bytes);
-    return core::format_bytes(row.low_bytes) + " .. " + core::format_bytes(row.high_bytes);
-}
-
 std::string gain_text(double gain, double low, double high) {
     return fmt::format("{:.2f}x [{:.2f},{:.2f}]", gain, low, high);
 }

@@ -7,7 +7,6 @@
 
 namespace attune::tools {
 
-std::string interval_text(const core::TableRow& row);         // "8 B .. 512 B", one size when both ends are equal
 std::string gain_text(double gain, double low, double high);  // "1.42x [1.38,1.47]"
 std::string gain_text(const core::TableRow& row);
 std::string evidence_text(const db::Evidence& evidence);  // one line
