@@ -205,15 +205,15 @@ void Communicator::pass() {
 }
 
 void Communicator::run(const PreparedCall& call, const void* input, void* output) {
-    wait(start(call, input, output));
+    state_->finish(start(call, input, output));
 }
 
 void Communicator::run(const Problem& problem, const void* input, void* output) {
-    wait(state_->launch(state_->chosen_call(problem), input, output));
+    state_->finish(state_->launch(state_->chosen_call(problem), input, output));
 }
 
 void Communicator::run(const Problem& problem, const core::Config& config, const void* input, void* output) {
-    wait(state_->launch(state_->explicit_call(problem, config), input, output));
+    state_->finish(state_->launch(state_->explicit_call(problem, config), input, output));
 }
 
 Choice Communicator::choice(Problem problem) const {

@@ -166,6 +166,11 @@ Ticket Communicator::State::launch(const CachedCall& call, const void* input, vo
     return ticket;
 }
 
+void Communicator::State::finish(Ticket ticket) {
+    executor->finish(ticket);
+    finished(ticket);
+}
+
 void Communicator::State::finished(Ticket ticket) {
     Pending& pending = pending_[ticket.call % in_flight_slots];
     if (!timing_ || ticket.call == 0 || pending.call != ticket.call) return;
@@ -190,7 +195,7 @@ void Communicator::State::run_uncounted(const CachedCall& call, const void* inpu
     executor->count_calls(false);
     const Ticket ticket = executor->start(call.plan, input, output, call.digest, call.text);
     executor->count_calls(true);
-    executor->wait(ticket);
+    executor->finish(ticket);
 }
 
 void Communicator::State::broadcast_bytes(void* bytes, std::uint64_t size) {

@@ -54,6 +54,7 @@ struct Communicator::State {
     const CachedCall& chosen_call(const Problem& problem);
     const CachedCall& explicit_call(const Problem& problem, const core::Config& config);
     Ticket launch(const CachedCall& call, const void* input, void* output);
+    void finish(Ticket ticket);  // of what launch() has just returned
     void finished(Ticket ticket);
 
     Problem complete(Problem problem) const;

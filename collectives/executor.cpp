@@ -55,6 +55,10 @@ struct Executor::State {
     // One pass over all calls in flight; when nothing moved, finds out why or rests.
     void step(bool may_rest);
     void check_plan(const Plan& plan) const;
+    // The user's program ran since the last call.
+    void enter() const noexcept {
+        if (options.steps != nullptr) options.steps->leave();
+    }
     // Runs `action`; an Error it throws is thrown again by every later call.
     template <typename Action>
     auto guarded(Action action);
@@ -95,7 +99,7 @@ void Executor::State::step(bool may_rest) {
     bool moved = progress();
     if (circle->has_others() && circle->progress_others(self)) {
         moved = true;
-        if (options.steps != nullptr) options.steps->leave();  // that time was not ours
+        enter();  // that time was not ours
     }
     if (moved) return watch.moved();
     transport.flush();  // a peer may wait for what the socket did not take at once
@@ -112,7 +116,6 @@ template <typename Action>
 auto Executor::State::guarded(Action action) {
     if (failure) throw *failure;
     claim();
-    if (options.steps != nullptr) options.steps->leave();
     try {
         return action();
     } catch (const core::Error& error) {
@@ -157,6 +160,7 @@ std::string Executor::left_over() {
 
 Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text) {
     State& state = *state_;
+    state.enter();
     return state.guarded([&] {
         state.check_plan(*plan);
         CallRecord record;
@@ -179,6 +183,7 @@ Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void
 
 bool Executor::done(Ticket ticket) {
     State& state = *state_;
+    state.enter();
     return state.guarded([&] {
         if (state.over(ticket.call)) return true;
         state.step(false);
@@ -187,6 +192,11 @@ bool Executor::done(Ticket ticket) {
 }
 
 void Executor::wait(Ticket ticket) {
+    state_->enter();
+    finish(ticket);
+}
+
+void Executor::finish(Ticket ticket) {
     State& state = *state_;
     state.guarded([&] {
         while (!state.over(ticket.call))
@@ -196,13 +206,14 @@ void Executor::wait(Ticket ticket) {
 
 void Executor::pass() {
     State& state = *state_;
+    state.enter();
     state.guarded([&] { state.step(true); });
 }
 
 bool Executor::progress() noexcept {
     State& state = *state_;
     if (state.failure || state.completed == state.started) return false;
-    if (state.options.steps != nullptr) state.options.steps->leave();
+    state.enter();
     const bool moved = state.progress();
     if (!moved) state.transport.flush();  // as in step()
     return moved;
@@ -210,6 +221,7 @@ bool Executor::progress() noexcept {
 
 void Executor::wait_all() {
     State& state = *state_;
+    state.enter();
     state.guarded([&] {
         while (state.completed < state.started)
             state.step(true);

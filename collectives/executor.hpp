@@ -43,6 +43,7 @@ public:
     Ticket start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text);
     bool done(Ticket ticket);  // progresses all calls; true when this one is complete
     void wait(Ticket ticket);
+    void finish(Ticket ticket);  // wait() right after start(): for a trace, the user's program did not run between
     void wait_all();
     // One pass of a wait loop: moves all calls of the family on, else rests and looks why nothing comes. For loops that wait for one of several.
     void pass();

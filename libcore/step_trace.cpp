@@ -29,6 +29,7 @@ void StepTrace::flush() noexcept {
     if (stage_ == nullptr || count_ == 0) return;
     if (!sink_.write(*stage_)) stage_ = nullptr;
     count_ = 0;
+    before_ = {};
 }
 
 }  // namespace attune::core

@@ -1,7 +1,7 @@
 // What happens inside calls, step by step. Events follow each other without gaps, so that most cost one clock read and one store.
 #pragma once
 
-#include "libcore/trace_format.hpp"
+#include "libcore/trace_words.hpp"
 
 #include <array>
 #include <atomic>
@@ -47,15 +47,22 @@ public:
         if (mark_ == 0) mark_ = ticks();
         return mark_;
     }
+    // Where the last event ended; ends a wait.
+    std::uint64_t end_steps() noexcept {
+        if (waiting_ || mark_ == 0) mark_ = ticks();
+        end_wait(mark_);
+        return mark_;
+    }
     // Where the last event ended, or begin_step() was.
     std::uint64_t mark() const noexcept { return mark_; }
     void add(const StepRecord& record) noexcept {
         mark_ = record.end;
         if (stage_ == nullptr) return;
-        stage_->records[count_] = record;
-        // The count follows the record, for who reads the file of a killed process.
-        std::atomic_ref(stage_->header.count).store(++count_, std::memory_order_release);
-        if (count_ == TraceStage::capacity) flush();
+        count_ += pack(record, before_, &stage_->words[count_]);
+        before_ = {record.end, record.call};
+        // The count follows the words, for who reads the file of a killed process.
+        std::atomic_ref(stage_->header.count).store(count_, std::memory_order_release);
+        if (count_ + most_words > TraceStage::capacity) flush();
     }
 
     bool waiting() const noexcept { return waiting_; }
@@ -89,6 +96,7 @@ private:
     StepSink& sink_;
     TraceStage* stage_;
     std::size_t count_ = 0;
+    TraceBase before_;        // nothing at the start of a block
     std::uint64_t mark_ = 0;  // ticks; 0 = none
     bool waiting_ = false;
     StepRecord wait_;

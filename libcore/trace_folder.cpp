@@ -49,7 +49,7 @@ public:
         TraceFileHeader header;
         header.magic = trace_magic;
         header.version = trace_version;
-        header.record_bytes = sizeof(StepRecord);
+        header.word_bytes = sizeof(std::uint64_t);
         header.rank = static_cast<std::uint32_t>(rank);
         header.process = static_cast<std::uint32_t>(process_id);
         header.start = header.latest = read_clocks();
@@ -57,7 +57,7 @@ public:
     }
     ~FolderTrace() override {
         header_->latest = read_clocks();
-        header_->records = records_;
+        header_->words = words_;
         if (header_->state == TraceState::open) header_->state = TraceState::closed;
         header_->digest = digest_of(*header_);
         ::munmap(header_, trace_header_bytes);
@@ -99,11 +99,11 @@ public:
     bool write(TraceStage& stage) noexcept override {
         const std::scoped_lock lock(mutex_);
         header_->latest = read_clocks();
-        const std::span<const std::byte> payload = std::as_bytes(std::span(stage.records.data(), stage.header.count));
+        const std::span<const std::byte> payload = std::as_bytes(std::span(stage.words.data(), stage.header.count));
         TraceBlockHeader header = stage.header;
         header.kind = TraceBlock::records;
         header.bytes = payload.size();
-        records_ += header.count;
+        words_ += header.count;
         if (!append(header, payload)) return false;
         stage.header.first += header.count;
         std::atomic_ref(stage.header.count).store(0, std::memory_order_release);
@@ -166,7 +166,7 @@ private:
     std::vector<std::unique_ptr<TraceStage, Unmap>> stages_;
     std::vector<TraceStage*> free_;
     std::uint64_t size_ = trace_header_bytes;
-    std::uint64_t records_ = 0;
+    std::uint64_t words_ = 0;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ enum class TraceKind : std::uint8_t {
 inline constexpr std::size_t trace_kinds = 5;
 std::string_view name_of(TraceKind kind) noexcept;
 
-// One event. Two of them are a cache line: what an event costs is mostly the writing of its bytes.
+// One event.
 struct StepRecord {
     std::uint64_t begin = 0, end = 0;  // ticks
     std::uint64_t bytes : 48 = 0;
@@ -48,13 +48,13 @@ enum class TraceState : std::uint32_t {
 struct TraceFileHeader {
     std::array<char, 8> magic{};
     std::uint32_t version = 0;
-    std::uint32_t record_bytes = 0;
+    std::uint32_t word_bytes = 0;
     std::uint32_t rank = 0;  // of the job
     std::uint32_t process = 0;
     ClockPair start, latest;           // two moments, for turning ticks into nanoseconds
     std::int64_t clock_offset_ns = 0;  // to be added to its clock for that of rank 0
     std::int64_t clock_error_ns = 0;   // at most so far off
-    std::uint64_t records = 0;         // when closed
+    std::uint64_t words = 0;           // of records, when closed
     TraceState state = TraceState::open;
     std::uint32_t reserved = 0;
     std::uint64_t digest = 0;  // when closed: of all of these
@@ -62,12 +62,12 @@ struct TraceFileHeader {
 static_assert(sizeof(TraceFileHeader) == 96);
 inline constexpr std::size_t trace_header_bytes = 4096;  // blocks begin here
 inline constexpr std::array<char, 8> trace_magic = {'A', 'T', 'T', 'R', 'S', 'T', 'E', 'P'};
-inline constexpr std::uint32_t trace_version = 2;
+inline constexpr std::uint32_t trace_version = 3;
 
 enum class TraceBlock : std::uint32_t {
-    records = 1,  // StepRecords of one communicator
+    records = 1,  // of one communicator, packed into words (libcore/trace_words.hpp)
     text = 2,     // a number (4 bytes) and its text
-    stage = 3,    // room for records that are in no other block yet; the first `count` of them are there
+    stage = 3,    // room for words that are in no other block yet; the first `count` of them are there
     padding = 4,
 };
 struct TraceBlockHeader {
@@ -75,23 +75,23 @@ struct TraceBlockHeader {
     TraceBlock kind = TraceBlock::padding;
     std::uint64_t bytes = 0;  // that follow
     StepSource source;
-    std::uint64_t first = 0;  // records of this communicator before these
+    std::uint64_t first = 0;  // words of this communicator before these
     std::uint64_t count = 0;
     std::uint64_t digest = 0;  // of all of these and what follows; 0 in a stage
     std::uint64_t reserved = 0;
 };
 static_assert(sizeof(TraceBlockHeader) == 64);
 inline constexpr std::uint32_t trace_block_magic = 0x324b4c42;  // "BLK2"
-// With their digests taken as 0. Sees any one flipped bit; about 1 ns for each record.
+// With their digests taken as 0. Sees any one flipped bit; about 1 ns for 32 bytes.
 std::uint64_t digest_of(TraceFileHeader header) noexcept;
 std::uint64_t digest_of(TraceBlockHeader header, std::span<const std::byte> payload) noexcept;
 
 // Lies in the file itself, so that the last records of a process that is killed are there; filled again and again, whose pages are never new.
 struct TraceStage {
     static constexpr std::size_t bytes = std::size_t{32} << 10;
-    static constexpr std::size_t capacity = (bytes - sizeof(TraceBlockHeader)) / sizeof(StepRecord);
+    static constexpr std::size_t capacity = (bytes - sizeof(TraceBlockHeader)) / sizeof(std::uint64_t);
     TraceBlockHeader header;
-    std::array<StepRecord, capacity> records;
+    std::array<std::uint64_t, capacity> words;
 };
 static_assert(sizeof(TraceStage) == TraceStage::bytes);
 

@@ -3,6 +3,7 @@
 #include "libcore/error.hpp"
 #include "libcore/file.hpp"
 #include "libcore/text.hpp"
+#include "libcore/trace_words.hpp"
 
 #include <fmt/format.h>
 
@@ -26,10 +27,10 @@ constexpr std::uint64_t largest_file = std::uint64_t{8} << 30;
 constexpr std::uint64_t most_ticks = std::uint64_t{1} << 62;
 constexpr std::int64_t largest_moment_ns = std::int64_t{1} << 58;  // nine years; differences of sums of three fit
 
-// The records that a process had not yet written when it ended.
+// The words that a process had not yet written when it ended.
 struct Stage {
     TraceBlockHeader header;
-    Bytes records;
+    Bytes words;
 };
 
 class Parser {
@@ -43,10 +44,12 @@ public:
         }
         for (const Stage& stage : stages_)
             read_stage(stage);
+        std::uint64_t words = 0;
+        for (const std::uint64_t some : words_)
+            words += some;
         for (const TeamEvents& team : trace_.teams)
             trace_.records += team.events.size();
-        if (whole() && trace_.records != header_.records)
-            refuse(fmt::format("says it has {} records, but has {}; it was cut short or damaged", header_.records, trace_.records));
+        if (whole() && words != header_.words) refuse(fmt::format("says it has {} words, but has {}; it was cut short or damaged", header_.words, words));
         to_nanoseconds();
         return std::move(trace_);
     }
@@ -72,9 +75,9 @@ private:
         Bytes page = rest_.first(core::trace_header_bytes);
         rest_ = rest_.subspan(core::trace_header_bytes);
         header_ = take<core::TraceFileHeader>(page);
-        if (header_.version != core::trace_version || header_.record_bytes != sizeof(StepRecord))
-            refuse(fmt::format("has trace format {} with records of {} bytes, this version reads {} with {}", header_.version, header_.record_bytes,
-                               core::trace_version, sizeof(StepRecord)));
+        if (header_.version != core::trace_version || header_.word_bytes != sizeof(std::uint64_t))
+            refuse(fmt::format("has trace format {} with words of {} bytes, this version reads {} with {}", header_.version, header_.word_bytes,
+                               core::trace_version, sizeof(std::uint64_t)));
         if (header_.state > TraceState::cut) refuse(fmt::format("is damaged: its state is {}", static_cast<std::uint32_t>(header_.state)));
         if (whole() && header_.digest != core::digest_of(header_)) refuse("is damaged: its header has another digest than it says");
         trace_.rank = static_cast<int>(header_.rank);
@@ -117,12 +120,15 @@ private:
         return false;
     }
 
-    TeamEvents& team_of(const core::StepSource& source) {
+    // By index.
+    std::size_t team_of(const core::StepSource& source) {
         if (source.rank >= source.ranks) refuse(fmt::format("is damaged: it has rank {} of {}", source.rank, source.ranks));
         const auto same = [&](const TeamEvents& team) { return team.source.team == source.team && team.source.rank == source.rank; };
         const auto found = std::ranges::find_if(trace_.teams, same);
-        if (found != trace_.teams.end()) return *found;
-        return trace_.teams.emplace_back(TeamEvents{source, {}});
+        if (found != trace_.teams.end()) return static_cast<std::size_t>(found - trace_.teams.begin());
+        trace_.teams.push_back({source, {}});
+        words_.push_back(0);
+        return words_.size() - 1;
     }
 
     // Ticks stand in the places of nanoseconds until all blocks are read.
@@ -144,27 +150,36 @@ private:
         return event;
     }
 
-    // From the record `skip` on. Records of a process that did not end by itself stop at the first that makes no sense.
+    // But for those of the first `skip` words. Records of a process that did not end by itself stop at the first that makes no sense.
     void add_records(const core::StepSource& source, Bytes payload, std::uint64_t skip) {
-        if (whole() && payload.size() % sizeof(StepRecord) != 0) refuse("is damaged: a record is cut");
-        std::vector<Event>& events = team_of(source).events;
-        payload = payload.subspan(std::min<std::uint64_t>(payload.size(), skip * sizeof(StepRecord)));
-        while (payload.size() >= sizeof(StepRecord)) {
-            const std::optional<Event> event = event_of(take<StepRecord>(payload));
+        if (whole() && payload.size() % sizeof(std::uint64_t) != 0) refuse("is damaged: a record is cut");
+        std::vector<std::uint64_t> words(payload.size() / sizeof(std::uint64_t));
+        if (!words.empty()) std::memcpy(words.data(), payload.data(), words.size() * sizeof(std::uint64_t));
+        const std::size_t team = team_of(source);
+        core::TraceBase before;
+        for (std::span<const std::uint64_t> rest(words); !rest.empty();) {
+            const std::size_t begin = words.size() - rest.size();
+            const std::optional<StepRecord> record = core::unpack(rest, before);
+            if (!record && whole()) refuse("is damaged: a record is cut");
+            if (!record) return;
+            before = {record->end, record->call};
+            if (begin < skip) continue;
+            const std::optional<Event> event = event_of(*record);
             if (!event && whole()) refuse("is damaged: a record makes no sense");
             if (!event) return;
-            events.push_back(*event);
+            trace_.teams[team].events.push_back(*event);
+            words_[team] += words.size() - rest.size() - begin;
         }
     }
 
-    // A process may be killed between writing its records and emptying the stage: those that are there already are left out.
+    // A process may be killed between writing its words and emptying the stage: those that are there already are left out.
     void read_stage(const Stage& stage) {
         const TraceBlockHeader& header = stage.header;
         if (header.count == 0) return;
-        if (header.count > core::TraceStage::capacity) refuse(fmt::format("is damaged: a stage has {} records", header.count));
-        const std::uint64_t there = team_of(header.source).events.size();
-        const Bytes records = stage.records.first(std::min<std::uint64_t>(stage.records.size(), header.count * sizeof(StepRecord)));
-        add_records(header.source, records, there > header.first ? std::min(there - header.first, header.count) : 0);
+        if (header.count > core::TraceStage::capacity) refuse(fmt::format("is damaged: a stage has {} words", header.count));
+        const std::uint64_t there = words_[team_of(header.source)];
+        const Bytes words = stage.words.first(std::min<std::uint64_t>(stage.words.size(), header.count * sizeof(std::uint64_t)));
+        add_records(header.source, words, there > header.first ? std::min(there - header.first, header.count) : 0);
     }
 
     void read_text(Bytes payload) {
@@ -201,6 +216,7 @@ private:
     RankTrace trace_;
     core::TraceFileHeader header_;
     std::vector<Stage> stages_;
+    std::vector<std::uint64_t> words_;  // by team
 };
 
 }  // namespace

@@ -87,8 +87,7 @@ void Call::note(core::TraceKind kind, std::uint64_t begin, const Operation* oper
 }
 
 void Call::note_end() noexcept {
-    const std::uint64_t end = core::ticks();
-    steps_->end_wait(end);
+    const std::uint64_t end = steps_->end_steps();
     core::StepRecord record;
     record.begin = begun_;
     record.end = end;

@@ -17,6 +17,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -104,6 +105,35 @@ TEST(TraceFile, ComesBackAsItWasRecorded) {
     EXPECT_EQ(team_of(6).events.front().peer, 1);
     EXPECT_EQ(trace.texts[team_of(6).events.back().text], "barrier, algorithm=one_shot");
     EXPECT_GE(event.end_ns, event.begin_ns);
+}
+
+TEST(TraceFile, ManyKindsOfEventsComeBack) {
+    const TemporaryDirectory folder;
+    const std::string path = folder.file("rank-0.steps");
+    std::vector<StepRecord> records;
+    {
+        const auto sink = core::open_trace_in_folder(path, 0, 1);
+        const auto steps = sink->open_steps({1, 0, 2});
+        for (const std::uint32_t call : {1U, 2U, 130U, 129U, 0U, 4'000'000'000U, 7U}) {
+            for (const std::int32_t subject : {-1, 0, 32'767, 32'768, 2'000'000'000}) {
+                for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{0xffff'ffff}, std::uint64_t{1} << 32, (std::uint64_t{1} << 48) - 1}) {
+                    StepRecord& made = records.emplace_back(record(static_cast<TraceKind>(1 + records.size() % 4), call, subject));
+                    made.bytes = bytes;
+                    made.channel = records.size() % 7 == 0 ? 200 : records.size() % 4;
+                    steps->add(made);
+                }
+            }
+        }
+    }
+    const RankTrace trace = read_trace(path);
+    ASSERT_EQ(trace.records, records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const Event& event = trace.teams[0].events[i];
+        const StepRecord& made = records[i];
+        EXPECT_EQ(std::tuple(event.bytes, event.call, event.peer), std::tuple(+made.bytes, made.call, made.subject)) << i;
+        EXPECT_EQ(event.channel, made.channel) << i;
+        EXPECT_EQ(static_cast<std::uint8_t>(event.kind), made.kind) << i;
+    }
 }
 
 TEST(TraceFile, AddsTheOffsetOfItsClock) {
@@ -247,13 +277,14 @@ TEST(TraceFile, RecordsThatAreAlsoStillInTheStageCountOnce) {
     ASSERT_GT(stage.first, 5U);
     stage.first -= 5;
     std::memcpy(&bytes.at(at), &stage, sizeof(stage));
-    EXPECT_EQ(parse_trace(bytes, "some.steps").records, many + 2 - 5);
+    EXPECT_EQ(parse_trace(bytes, "some.steps").records, many + 2 - 1);  // the first of them has five words
 }
 
 TEST(TraceFile, RefusesOtherVersionsAndDamage) {
     const TemporaryDirectory folder;
     const std::vector<std::byte> whole = core::read_whole_file(write_trace(folder));
     const std::size_t records = find_block(whole, core::TraceBlock::records), stage = find_block(whole, core::TraceBlock::stage);
+    const std::size_t first_subject = sizeof(core::TraceBlockHeader) + 8 + 6;  // behind a pause; below it the call, in 4 bits
     const auto in_block = [&](std::size_t block, std::size_t at, auto value) {
         return refusal(whole, [&](auto& bytes) {
             std::memcpy(&bytes.at(block + at), &value, sizeof(value));
@@ -262,9 +293,9 @@ TEST(TraceFile, RefusesOtherVersionsAndDamage) {
         });
     };
     const auto in_header = [&](std::size_t at, auto value) { return in_block(0, at, value); };
-    EXPECT_NE(in_header(8, std::uint32_t{1}).find("has trace format 1 with records of 32 bytes, this version reads 2"), std::string::npos);
+    EXPECT_NE(in_header(8, std::uint32_t{1}).find("has trace format 1 with words of 8 bytes, this version reads 3"), std::string::npos);
     EXPECT_NE(in_header(offsetof(core::TraceFileHeader, state), std::uint32_t{7}).find("its state is 7"), std::string::npos);
-    EXPECT_NE(in_header(offsetof(core::TraceFileHeader, records), std::uint64_t{3}).find("says it has 3 records"), std::string::npos);
+    EXPECT_NE(in_header(offsetof(core::TraceFileHeader, words), std::uint64_t{3}).find("says it has 3 words"), std::string::npos);
     EXPECT_NE(in_header(offsetof(core::TraceFileHeader, latest), std::uint64_t{0}).find("a record makes no sense"), std::string::npos);
     EXPECT_NE(in_header(offsetof(core::TraceFileHeader, latest) + 8, std::uint64_t{0}).find("clocks make no sense"), std::string::npos);
     EXPECT_NE(in_header(offsetof(core::TraceFileHeader, clock_offset_ns), ~std::uint64_t{0} >> 1).find("clocks make no sense"), std::string::npos);
@@ -274,9 +305,8 @@ TEST(TraceFile, RefusesOtherVersionsAndDamage) {
     EXPECT_NE(in_block(records, 8, ~std::uint64_t{0}).find("in the middle of a block"), std::string::npos);
     EXPECT_NE(in_block(records, offsetof(core::TraceBlockHeader, bytes), std::uint64_t{33}).find("a record is cut"), std::string::npos);
     EXPECT_NE(in_block(records, offsetof(core::TraceBlockHeader, source) + 8, std::uint32_t{9}).find("it has rank 9 of 4"), std::string::npos);
-    EXPECT_NE(in_block(records, sizeof(core::TraceBlockHeader) + offsetof(StepRecord, subject), std::int32_t{99}).find("a record makes no sense"),
-              std::string::npos);
-    EXPECT_NE(in_block(stage, offsetof(core::TraceBlockHeader, count), std::uint64_t{9999}).find("a stage has 9999 records"), std::string::npos);
+    EXPECT_NE(in_block(records, first_subject, std::uint16_t{99 << 4 | 1}).find("a record makes no sense"), std::string::npos);
+    EXPECT_NE(in_block(stage, offsetof(core::TraceBlockHeader, count), std::uint64_t{9999}).find("a stage has 9999 words"), std::string::npos);
 }
 
 // A digest covers everything but stages and the rest of the first page, which hold nothing in a file that was closed.
