@@ -62,6 +62,16 @@ struct Executor::State {
     // Runs `action`; an Error it throws is thrown again by every later call.
     template <typename Action>
     auto guarded(Action action);
+    // The same for what the user's program calls.
+    template <typename Action>
+    auto entered(Action action) {
+        enter();
+        return guarded(action);
+    }
+    void wait_for(Ticket ticket) {
+        while (!over(ticket.call))
+            step(true);
+    }
 };
 
 bool Executor::State::holds_message_of(Rank peer) noexcept {
@@ -160,8 +170,7 @@ std::string Executor::left_over() {
 
 Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void* output, std::uint64_t digest, std::string_view text) {
     State& state = *state_;
-    state.enter();
-    return state.guarded([&] {
+    return state.entered([&] {
         state.check_plan(*plan);
         CallRecord record;
         record.call = state.started + 1;
@@ -183,8 +192,7 @@ Ticket Executor::start(std::shared_ptr<const Plan> plan, const void* input, void
 
 bool Executor::done(Ticket ticket) {
     State& state = *state_;
-    state.enter();
-    return state.guarded([&] {
+    return state.entered([&] {
         if (state.over(ticket.call)) return true;
         state.step(false);
         return state.over(ticket.call);
@@ -192,22 +200,16 @@ bool Executor::done(Ticket ticket) {
 }
 
 void Executor::wait(Ticket ticket) {
-    state_->enter();
-    finish(ticket);
+    state_->entered([&] { state_->wait_for(ticket); });
 }
 
 void Executor::finish(Ticket ticket) {
-    State& state = *state_;
-    state.guarded([&] {
-        while (!state.over(ticket.call))
-            state.step(true);
-    });
+    state_->guarded([&] { state_->wait_for(ticket); });
 }
 
 void Executor::pass() {
     State& state = *state_;
-    state.enter();
-    state.guarded([&] { state.step(true); });
+    state.entered([&] { state.step(true); });
 }
 
 bool Executor::progress() noexcept {
@@ -221,8 +223,7 @@ bool Executor::progress() noexcept {
 
 void Executor::wait_all() {
     State& state = *state_;
-    state.enter();
-    state.guarded([&] {
+    state.entered([&] {
         while (state.completed < state.started)
             state.step(true);
     });
