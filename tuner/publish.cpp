@@ -193,7 +193,7 @@ void add_points(const Gathered& gathered, const PublishOptions& options, std::ve
             point.reason = veto(point, evidence, options);
         else
             point.p_value = 1;
-        const bool failed = std::ranges::any_of(evidence, [](const Trial* trial) { return is_failure(trial->outcome); });
+        const bool failed = std::ranges::any_of(evidence, db::is_failure, &Trial::outcome);
         point.unfinished = current && !failed && (point.blocks < options.minimum_blocks || point.launches < options.minimum_launches);
         points.push_back(std::move(point));
     }

@@ -1,7 +1,5 @@
 #include "apps/tools/support/row_text.hpp"
 
-#include "libcore/units.hpp"
-
 #include <fmt/format.h>
 
 namespace attune::tools {
