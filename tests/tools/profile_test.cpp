@@ -85,8 +85,13 @@ TEST(Profile, ComparesTheClocksOfRanksBeforeTheirArrivals) {
     EXPECT_EQ(document["ranks"][0]["clock_error_us"], 0.0);
     EXPECT_GT(document["ranks"][1]["clock_error_us"], 0.0);
     ASSERT_FALSE(document["late"].empty()) << document;
-    EXPECT_EQ(document["late"][0]["rank"], 1) << document["late"];
-    EXPECT_LT(document["late"][0]["longest_delay_us"], 500e6) << document["late"];
+    // On a busy machine both may be late by chance; but by 1,000 s only a rank whose clock was not compared.
+    bool named = false;
+    for (const json& late : document["late"]) {
+        EXPECT_LT(late["longest_delay_us"], 500e6) << document["late"];
+        named |= late["rank"] == 1 && late["longest_delay_us"] >= 10'000.0;
+    }
+    EXPECT_TRUE(named) << document["late"];
 }
 
 TEST(Profile, AFolderThatTakesNoTracesIsOneLine) {
