@@ -1,5 +1,6 @@
 // What tracing costs: attune-run -n 2 -- trace_cost [FOLDER]. All ranks hold three communicators, two without a trace and one with, and time blocks of
-// calls of each in turn, so that whatever else the machine does meets all three alike. Traces go to a new folder in FOLDER (default /tmp).
+// calls of each in turn, so that whatever else the machine does meets all three alike. Where their memory happens to lie matters at large sizes, so all are
+// made anew several times. Traces go to a new folder in FOLDER (default /tmp).
 #include "collectives/bootstrap_job.hpp"
 #include "collectives/communicator.hpp"
 #include "libcore/clock.hpp"
@@ -24,7 +25,9 @@ namespace {
 using namespace attune;
 using collectives::Communicator;
 
-constexpr int blocks = 400;
+constexpr std::size_t teams = 12;
+constexpr int blocks = 42;  // of one team: each order as often
+constexpr double confidence = 0.99;
 constexpr std::int64_t block_ns = 1'000'000;
 enum Kind : std::uint8_t { off, control, on };
 constexpr std::size_t kinds = 3;
@@ -38,10 +41,12 @@ struct Buffers {
     std::vector<float> input, output;
 };
 
-Team make_team(collectives::Bootstrap& bootstrap, const collectives::JobStart& start, const std::string& trace) {
+// Team `index` makes its communicators in another order than the one before.
+Team make_team(collectives::Bootstrap& bootstrap, const collectives::JobStart& start, const std::string& trace, std::size_t index) {
     Team team;
     team.sink = core::open_trace_in_folder(trace, bootstrap.rank(), static_cast<int>(::getpid()));
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
+    for (std::size_t i = 0; i < kinds; ++i) {
+        const std::size_t kind = (index + i) % kinds;
         collectives::CommunicatorOptions options;
         options.transport = start.environment.transport.value_or("");
         options.node_map = start.environment.launch_nodes.value_or("");
@@ -81,16 +86,15 @@ int calls_in_a_block(Team& team, Buffers& buffers) {
 }
 
 struct Result {
-    double call_ns = 0;              // without a trace
+    std::vector<double> call_ns;     // without a trace
     std::vector<double> off_to_off;  // ratios, block by block
     std::vector<double> on_to_off;
     std::vector<double> added_ns;  // to a call
+    std::vector<double> events;    // a call, by team
 };
 
-Result measure(Team& team, Buffers& buffers) {
+void measure(Team& team, Buffers& buffers, Result& result) {
     const int calls = calls_in_a_block(team, buffers);
-    Result result;
-    std::vector<double> plain;
     for (int block = 0; block < blocks; ++block) {
         std::array<double, kinds> times{};
         for (std::size_t turn = 0; turn < kinds; ++turn) {  // all six orders, one after the other
@@ -99,13 +103,11 @@ Result measure(Team& team, Buffers& buffers) {
             times[kind] = time_block(*team.communicators[kind], buffers, calls);
         }
         const double usual = (times[off] + times[control]) / 2;
-        plain.push_back(usual);
+        result.call_ns.push_back(usual);
         result.off_to_off.push_back(times[control] / times[off]);
         result.on_to_off.push_back(times[on] / usual);
         result.added_ns.push_back(times[on] - usual);
     }
-    result.call_ns = core::median(plain);
-    return result;
 }
 
 // Of one user's call.
@@ -122,21 +124,27 @@ double events_in(const std::string& trace) {
 }
 
 void run(collectives::Bootstrap& bootstrap, const collectives::JobStart& start, const std::string& folder) {
-    if (bootstrap.rank() == 0) std::puts("    bytes   us a call  off/off  on/off  events a call  ns a call  ns an event");
+    if (bootstrap.rank() == 0) std::puts("    bytes   us a call  off/off  on/off  events a call  ns a call  ns an event  (99 % interval)");
     for (const std::uint64_t bytes : {8U, 1024U, 32768U, 262144U, 4194304U}) {
         Buffers buffers;
         buffers.input.assign(bytes / sizeof(float), 1.0F);
         buffers.output.assign(bytes / sizeof(float), 0.0F);
-        const std::string trace = fmt::format("{}/{}.steps", folder, bytes);
         Result result;
-        {
-            Team team = make_team(bootstrap, start, trace);
-            result = measure(team, buffers);
+        for (std::size_t i = 0; i < teams; ++i) {
+            const std::string trace = fmt::format("{}/{}-{}.steps", folder, bytes, i);
+            {
+                Team team = make_team(bootstrap, start, trace, i);
+                measure(team, buffers, result);
+            }
+            result.events.push_back(events_in(trace));
+            std::filesystem::remove(trace);
         }
-        const double events = events_in(trace), added = core::median(result.added_ns);
+        const double events = core::median(result.events);
+        const core::MedianInterval added = core::median_interval(result.added_ns, confidence);
         if (bootstrap.rank() == 0)
-            fmt::print("{:9} {:11.2f} {:8.3f} {:7.3f} {:14.2f} {:10.1f} {:12.1f}\n", bytes, result.call_ns / 1e3, core::median(result.off_to_off),
-                       core::median(result.on_to_off), events, added, added / events);
+            fmt::print("{:9} {:11.2f} {:8.3f} {:7.3f} {:14.2f} {:10.1f} {:12.1f}  [{:.1f},{:.1f}]\n", bytes, core::median(result.call_ns) / 1e3,
+                       core::median(result.off_to_off), core::median(result.on_to_off), events, added.median, added.median / events, added.low / events,
+                       added.high / events);
     }
 }
 
