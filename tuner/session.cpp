@@ -145,10 +145,12 @@ private:
             for (auto& probe : probes_between(items, options_.problems, parts_.target))
                 items.push_back(std::move(probe));
         add_last_roots(items, parts_.target);
+        const std::size_t sizes = sizes_in(items);
         const std::int64_t left = log_.left_ns() - publish_reserve();
         const auto plan = make_plan(std::move(items), left);
         if (plan.dropped > 0)
-            result_.notes.push_back(fmt::format("no time to re-test {} of {} sizes; a larger --budget helps", plan.dropped, plan.dropped + plan.items.size()));
+            result_.notes.push_back(
+                fmt::format("no time to re-test {} of {} promising sizes, for which nothing is proven yet; a larger --budget helps", plan.dropped, sizes));
         ConfirmHooks hooks;
         hooks.deadline_ns = deadline_in(left);
         if (!options_.recheck.empty()) hooks.phase = "recheck";

@@ -153,6 +153,16 @@ void add_last_roots(std::vector<ConfirmItem>& items, Target& target) {
     }
 }
 
+std::size_t sizes_in(const std::vector<ConfirmItem>& items) {
+    std::vector<collectives::Problem> sizes;
+    for (const auto& item : items) {
+        collectives::Problem problem = item.problem;
+        problem.root = 0;
+        if (std::ranges::find(sizes, problem) == sizes.end()) sizes.push_back(problem);
+    }
+    return sizes.size();
+}
+
 std::string text_of(const ConfirmPlan& plan) {
     std::string text = fmt::format("{} {}", plan.launches, plan.blocks);
     for (const auto& item : plan.items)
@@ -186,7 +196,10 @@ ConfirmPlan plan_confirm(std::vector<ConfirmItem> items, std::int64_t time_ns) {
         sum += cost;
         kept.insert(index);
     }
-    plan.dropped = items.size() - kept.size();
+    std::vector<ConfirmItem> dropped;
+    for (std::size_t i = 0; i < items.size(); ++i)
+        if (!kept.contains(i)) dropped.push_back(items[i]);
+    plan.dropped = sizes_in(dropped);
     for (const auto index : kept)
         plan.items.push_back(std::move(items[index]));
     constexpr std::array<std::pair<std::size_t, std::size_t>, 4> richer{{{4, 5}, {5, 5}, {5, 6}, {5, 8}}};

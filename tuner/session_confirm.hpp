@@ -24,11 +24,14 @@ struct ConfirmPlan {
     std::vector<ConfirmItem> items;
     std::size_t launches = 3;
     std::size_t blocks = 5;   // of the candidate, and as many floor blocks, per launch and item
-    std::size_t dropped = 0;  // items without time
+    std::size_t dropped = 0;  // sizes without time
     std::size_t total() const { return launches * blocks; }
 };
 // Fits the items into the time: more launches and blocks (5 x 6) when there is room; else drops probes, then the items that promise least for their time.
 ConfirmPlan plan_confirm(std::vector<ConfirmItem> items, std::int64_t time_ns);
+
+// Problems, each once at however many roots it is tested.
+std::size_t sizes_in(const std::vector<ConfirmItem>& items);
 
 // The plan as text, and what a resumed run makes of it: the same launches and blocks for those of `items` that the plan holds.
 std::string text_of(const ConfirmPlan& plan);

@@ -25,6 +25,16 @@ bool holds(const ConfirmPlan& plan, std::uint64_t count) {
     return std::ranges::any_of(plan.items, [&](const auto& item) { return item.problem.count == count; });
 }
 
+TEST(PlanConfirm, CountsASizeOnceThoughItIsTestedAtTwoRoots) {
+    std::vector<ConfirmItem> items{item(2, 20 * ms, 1.5), item(2, 20 * ms, 1.5), item(16, 30 * ms)};
+    for (auto& one : items)
+        one.problem.collective = collectives::Collective::broadcast, one.problem.ranks = 4;
+    items[1].problem.root = 3;
+    EXPECT_EQ(sizes_in(items), 2u);
+    EXPECT_EQ(plan_confirm(items, 0).dropped, 2u);
+    EXPECT_EQ(plan_confirm(items, 60'000 * ms).dropped, 0u);
+}
+
 TEST(PlanConfirm, TakesEverythingAndMoreLaunchesWhenThereIsTime) {
     const auto plan = plan_confirm({item(2, 10 * ms), item(16, 10 * ms)}, 60'000 * ms);
     EXPECT_EQ(plan.items.size(), 2u);

@@ -68,17 +68,25 @@ void add_some(std::string& text, const std::vector<std::string>& lines) {
     if (lines.size() > lines_shown) text += fmt::format("  ... and {} more\n", lines.size() - lines_shown);
 }
 
-// What this run did; the selection speaks of everything the journal knows.
+// What this run did; the selection speaks of everything the journal knows. `between` counts tested sizes that the grid does not have.
 struct RunCounts {
-    std::size_t tested = 0, proven = 0, rows = 0;
+    std::size_t tested = 0, between = 0, proven = 0, rows = 0;
 };
 
-RunCounts counts_of(const tuner::SessionResult& result) {
+RunCounts counts_of(const TunePlan& plan, const tuner::SessionResult& result) {
     const auto ours = [&](const tuner::TestedPoint& point) { return point.run == result.run; };
+    const auto shown = [&](const tuner::TestedPoint& point) {
+        return std::ranges::any_of(plan.session.problems, [&](const collectives::Problem& problem) {
+            return collectives::name_of(problem.collective) == point.key.collective && problem.bytes() == point.bytes;
+        });
+    };
+    const auto unseen = [&](const tuner::TestedPoint& point) { return ours(point) && !shown(point); };
     const auto count = [](auto many) { return static_cast<std::size_t>(many); };
     RunCounts counts;
     counts.proven = count(std::ranges::count_if(result.selection.proven, ours));
     counts.tested = counts.proven + count(std::ranges::count_if(result.selection.rejected, ours));
+    if (plan.session.recheck.empty())
+        counts.between = count(std::ranges::count_if(result.selection.proven, unseen) + std::ranges::count_if(result.selection.rejected, unseen));
     counts.rows = count(std::ranges::count_if(result.selection.rows, [&](const db::ReleaseRow& row) { return row.evidence.run == result.run; }));
     return counts;
 }
@@ -186,9 +194,10 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
     if (result.already_complete) text += fmt::format("run {} was already complete: nothing was measured; start a new one without --resume\n\n", result.run);
     text += paint.bold("default against tuned") + " (gain with its 99 % interval; same: nothing was proven; empty: not measured)\n";
     text += plan.session.recheck.empty() ? grid_text(grid_of(plan, result)) : recheck_text(result);
-    const RunCounts counts = counts_of(result);
-    text += fmt::format("\n{} trials in {}, {} sizes re-tested, {} of them proven, in {} rows\n", result.trials, duration(result.spent_ns), counts.tested,
-                        counts.proven, counts.rows);
+    const RunCounts counts = counts_of(plan, result);
+    const std::string between = counts.between > 0 ? fmt::format(" ({} between those above)", counts.between) : "";
+    text += fmt::format("\n{} trials in {}, {} sizes re-tested{}, {} of them proven, in {} rows\n", result.trials, duration(result.spent_ns), counts.tested,
+                        between, counts.proven, counts.rows);
     std::vector<std::string> failures;
     for (const auto& failure : result.failures)
         failures.push_back(fmt::format("{} {} {}: {}", failure.key.collective, core::format_bytes(failure.bytes), failure.config.text(), failure.message));

@@ -100,6 +100,20 @@ TEST(LastScreen, NamesTheDatabaseAndThreeCommands) {
         EXPECT_NE(text.find(command), std::string::npos) << text;
 }
 
+TEST(LastScreen, SaysHowManyTestedSizesAreNotInTheGrid) {
+    const auto plan = plan_tune(small_options());
+    auto result = small_result(plan);
+    for (const std::uint64_t bytes : {64U, 128U}) {
+        tuner::TestedPoint point;
+        point.key = key_of("all_reduce");
+        point.run = result.run;
+        point.bytes = bytes;
+        result.selection.proven.push_back(point);
+    }
+    const auto text = last_screen(plan, result, Paint(false));
+    EXPECT_NE(text.find("2 sizes re-tested (1 between those above), 2 of them proven"), std::string::npos) << text;
+}
+
 TEST(LastScreen, ShortensLongListsOfFailures) {
     const auto plan = plan_tune(small_options());
     auto result = small_result(plan);
