@@ -139,6 +139,7 @@ bool any_of_c() {
         attune_start_prepared(prepared, &request);
         attune_wait(request);
     });
+    attune_barrier(team);  // a rank that has left is looked at by those that wait, which allocates
     attune_free_prepared(prepared);
     attune_close(team);
     return any;
