@@ -43,9 +43,9 @@ std::uint64_t amounts_of(const Problem& problem, Rank rank, Side side);
 
 // All ranks see the same amounts, so that they may cut and choose by them.
 bool amounts_known_to_all(const Problem& problem) noexcept;
-// Any rank can generate any other's schedule from its own problem.
+// Any rank can generate any other's schedule from its own problem. Of send_recv the count is known to all, but not who sends to whom.
 inline bool schedules_known_to_all(const Problem& problem) noexcept {
-    return !has_amounts(problem.collective) || amounts_known_to_all(problem);
+    return !has_amounts(problem.collective) || (amounts_known_to_all(problem) && problem.collective != Collective::send_recv);
 }
 // The longest block any rank could have to cut; needs amounts known to all.
 std::uint64_t longest_block(const Problem& problem) noexcept;

@@ -205,12 +205,13 @@ std::string ProofSweep::refute_both(const Algorithm& algorithm, const SweepProbl
     schedules_.clear();
     views_.clear();
     for (Rank rank = 0; rank < problem.ranks; ++rank) {
-        if (!item.known_matrix) views_.push_back(view_of(problem, rank));
-        schedules_.push_back(generate(item.known_matrix ? problem : views_.back(), algorithm, cut, rank));
+        const bool whole = problem.collective == Collective::all_to_all_v && item.known_matrix;
+        views_.push_back(whole ? problem : view_of(problem, rank));
+        schedules_.push_back(generate(views_.back(), algorithm, cut, rank));
     }
     if (const std::optional<std::string> reason = verifier_.refute(problem, schedules_)) return "schedule: " + *reason;
     for (const Protocol protocol : protocols_for(problem.ranks)) {
-        if (std::string reason = refute_plans(item, protocol); !reason.empty()) return reason;
+        if (std::string reason = refute_plans(problem, algorithm, cut, protocol); !reason.empty()) return reason;
     }
     return {};
 }
@@ -224,23 +225,26 @@ std::vector<Protocol> ProofSweep::protocols_for(int ranks) const {
     return {Protocol::staged};
 }
 
-std::string ProofSweep::refute_plans(const SweepProblem& item, Protocol protocol) {
+std::string ProofSweep::refute_plans(const Problem& problem, const Algorithm& algorithm, const Cut& cut, Protocol protocol) {
     // Small enough that the counts of a sweep give messages on both sides of it.
     CompileOptions options;
     options.inline_bytes = options_.pinned.number("inline_bytes", 48);
     options.protocol = protocol;
-    const auto schedule_of = [&](Rank rank) { return schedules_[static_cast<std::size_t>(rank)]; };
-    const bool known = item.known_matrix && schedules_known_to_all(item.problem);
     const std::string what = protocol == Protocol::staged ? "plan: " : fmt::format("plan with protocol={}: ", name_of(protocol));
     plans_.clear();
     try {
-        for (const Schedule& schedule : schedules_)
-            plans_.push_back(compile(item.known_matrix ? item.problem : views_[static_cast<std::size_t>(schedule.rank)], schedule, options,
-                                     known ? ScheduleOf(schedule_of) : ScheduleOf{}));
+        for (const Schedule& schedule : schedules_) {
+            // As a rank of a job sees it: what its peers do it knows from its own view.
+            const Problem& view = views_[static_cast<std::size_t>(schedule.rank)];
+            const auto schedule_of = [&](Rank peer) {
+                return has_amounts(view.collective) ? generate(view, algorithm, cut, peer) : schedules_[static_cast<std::size_t>(peer)];
+            };
+            plans_.push_back(compile(view, schedule, options, schedules_known_to_all(view) ? ScheduleOf(schedule_of) : ScheduleOf{}));
+        }
     } catch (const core::Error& error) {
         return what + error.what();
     }
-    if (const std::optional<std::string> reason = verifier_.refute(item.problem, plans_)) return what + *reason;
+    if (const std::optional<std::string> reason = verifier_.refute(problem, plans_)) return what + *reason;
     return {};
 }
 

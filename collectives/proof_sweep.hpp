@@ -62,7 +62,7 @@ private:
     void prove(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut, SweepResult& result);
     std::string refute_both(const Algorithm& algorithm, const SweepProblem& problem, const Cut& cut);
     std::vector<Protocol> protocols_for(int ranks) const;
-    std::string refute_plans(const SweepProblem& problem, Protocol protocol);
+    std::string refute_plans(const Problem& problem, const Algorithm& algorithm, const Cut& cut, Protocol protocol);
 
     SweepOptions options_;
     Verifier verifier_;

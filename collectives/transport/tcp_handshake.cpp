@@ -88,7 +88,7 @@ TcpState TcpApproach::advance() {
 TcpState TcpApproach::prove() {
     if (answer_.magic != magic) return refuse("what listens there is no rank of attune");
     if (!core::equal_constant_time(answer_.proof, proof_of(End::listening, job_, hello_, answer_)))
-        return refuse("it does not know this job's secret; is ATTUNE_SECRET_FILE the same on every rank?");
+        return refuse("it is of another job; do all ranks have the same secret (ATTUNE_SECRET_FILE) and number of ranks?");
     const core::Digest proof = proof_of(End::connecting, job_, hello_, answer_);
     return send(proof) ? TcpState::accepted : refuse("the connection closed in the handshake");
 }

@@ -3,6 +3,7 @@
 #include "collectives/sample_amounts.hpp"
 #include "tests/support/run_process.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -79,6 +80,17 @@ TEST_P(EveryCall, OfTheHeaderForCxxIsRightWithEachAlgorithmForced) {
         EXPECT_EQ(result.code, 0) << force << ": " << result.err;
         EXPECT_NE(result.err.find(" 0 % default, 100 % forced"), std::string::npos) << force << ": " << result.err;
         EXPECT_EQ(result.err.find("to tune:"), std::string::npos) << result.err;
+    }
+}
+
+TEST_P(EveryCall, OfTheHeaderForCxxIsRightWithEachProtocolForced) {
+    for (const char* protocol : {"staged", "cma_get", "cma_put", "mixed"}) {
+        std::string force;
+        for (const collectives::Collective collective : collectives::all_collectives())
+            if (collective != collectives::Collective::barrier)
+                force += fmt::format("{}{}=protocol={},inline_bytes=0", force.empty() ? "" : ";", name_of(collective), protocol);
+        const ProcessResult result = run(ATTUNE_EVERY_CALL_PROGRAM, {{"ATTUNE_FORCE", force}});
+        EXPECT_EQ(result.code, 0) << force << ": " << result.err;
     }
 }
 
