@@ -83,11 +83,12 @@ int show(const Options& options) {
     std::vector<profiler::RankTrace> traces;
     for (const std::string& file : profile::trace_files(options.files.empty() ? std::vector<std::string>{profile::newest_folder()} : options.files))
         traces.push_back(profiler::read_trace(file));
+    const profile::Report report = profile::report_of(traces);
+    if (options.perfetto == "-") throw core::Error(core::ErrorCode::usage, "--perfetto writes a file; give it a name");
     if (!options.perfetto.empty()) {
         write_events(options.perfetto, traces);
         std::fprintf(stderr, "attune-profile: wrote %s; open it at https://ui.perfetto.dev\n", options.perfetto.c_str());
     }
-    const profile::Report report = profile::report_of(traces);
     if (options.json) {
         tools::print_json(profile::report_json(report));
     } else {

@@ -2,8 +2,10 @@
 
 #include "apps/tools/support/table.hpp"
 #include "libcore/units.hpp"
+#include "profiler/attendance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -52,7 +54,8 @@ std::string call_table(const Report& report) {
 }
 
 std::string late_text(const Report& report) {
-    if (report.late.empty()) return "No rank is late more often than by chance.\n";
+    if (report.late.empty())
+        return report.missing.empty() ? "No rank is late more often than by chance.\n" : "No rank with a trace is late more often than by chance.\n";
     std::string text;
     for (const profiler::LateRank& late : report.late)
         text += fmt::format("Rank {} is late to {} of {} calls ({:.1f} %): median delay {} us, longest {} us.\n", late.rank, late.late, late.calls,
@@ -68,6 +71,7 @@ std::string notes(const Report& report) {
         clock_error = std::max(clock_error, time.clock_error_ns);
         if (!time.ends_early.empty()) text += fmt::format("The trace of rank {} ends early, after {} events: {}.\n", time.rank, time.events, time.ends_early);
     }
+    if (!report.missing.empty()) text += fmt::format("There is no trace of rank {}: what it did is not in these figures.\n", fmt::join(report.missing, ", "));
     if (clock_error > 0) text += fmt::format("The clocks of other nodes were compared at the start, to within {} us.\n", microseconds(clock_error));
     return text;
 }
@@ -75,7 +79,8 @@ std::string notes(const Report& report) {
 }  // namespace
 
 Report report_of(std::span<const profiler::RankTrace> traces) {
-    return {profiler::times_of(traces), profiler::calls_of(traces), profiler::late_ranks(traces)};
+    profiler::require_one_job(traces);
+    return {profiler::times_of(traces), profiler::calls_of(traces), profiler::late_ranks(traces), profiler::missing_ranks(traces)};
 }
 
 std::string report_text(const Report& report) {
@@ -117,6 +122,7 @@ Json report_json(const Report& report) {
                                     {"median_delay_us", us(late.median_delay_ns)},
                                     {"longest_delay_us", us(late.longest_delay_ns)}});
     }
+    document["missing"] = report.missing;
     return document;
 }
 

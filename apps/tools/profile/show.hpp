@@ -13,6 +13,7 @@ struct Report {
     std::vector<profiler::RankTime> ranks;
     std::vector<profiler::CallTime> calls;
     std::vector<profiler::LateRank> late;
+    std::vector<int> missing;  // ranks without a trace
 };
 Report report_of(std::span<const profiler::RankTrace> traces);
 
