@@ -3,6 +3,7 @@
 #include "libcore/error.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attune::tools::bench {
@@ -14,7 +15,7 @@ struct Foreign {
     const char* remedy;
 };
 
-// Checked against nccl-tests 2.19 (src/common.cu) and hccl_test (CANN 9); docs/bench.md has the whole table.
+// Checked against nccl-tests 2.19 (src/common.cu), hccl_test (CANN 9), OSU 7 and IMB-MPI1 2021; docs/bench.md has the whole table.
 constexpr Foreign foreign[] = {
     {"--minbytes", "write -b, --min-bytes"},
     {"--maxbytes", "write -e, --max-bytes"},
@@ -38,18 +39,51 @@ constexpr Foreign foreign[] = {
     {"-C,--report_cputime", "all times are those of the CPU; leave it out"},
     {"-R,--local_register", "there is no registration here; leave it out"},
     {"-S,--report_timestamps", "there is no time of day in a row; leave it out"},
+    {"-x", "write -w, --warm-up"},
+    {"-k", "write -r, --roots"},
+    {"-l", "write --in-place yes"},
+    {"-u", "buffers are aligned; for buffers that no cache holds write --cache rotate"},
+    {"-W", "messages follow each other without a window: --pattern stream"},
+    {"-F", "write --csv and redirect standard output"},
 };
+
+// One dash and several letters; the parser would take them for letters with values.
+constexpr Foreign whole_words[] = {
+    {"-npmin", "ranks are started by the tool: write -n RANKS"},
+    {"-msglog", "write -b, --min-bytes and -e, --max-bytes"},
+    {"-msglen", "write --count LIST"},
+    {"-iter", "write --iterations"},
+    {"-iter_policy", "write --iterations"},
+    {"-time", "write --iterations"},
+    {"-warm_up", "write -w, --warm-up"},
+    {"-data_type", "write -d, --dtype"},
+    {"-red_data_type", "write -d, --dtype"},
+    {"-root_shift", "write -r, --roots"},
+    {"-sync", "calls have a common start, like -sync 1; back to back, like -sync 0: --mode streaming"},
+    {"-off_cache", "write --cache rotate"},
+    {"-multi", "write send_recv --pattern pairs"},
+};
+
+[[noreturn]] void refuse(const std::string& name, const char* remedy) {
+    throw core::Error(core::ErrorCode::usage, name + " is an option of other benchmarks; " + remedy);
+}
 
 }  // namespace
 
 void add_foreign_options(CLI::App& app) {
     for (const Foreign& option : foreign) {
-        const auto refuse = [option](const std::vector<std::string>&) {
+        const auto refuse_it = [option](const std::vector<std::string>&) {
             const std::string names = option.names;
-            throw core::Error(core::ErrorCode::usage, names.substr(0, names.find(',')) + " is an option of other benchmarks; " + option.remedy);
+            refuse(names.substr(0, names.find(',')), option.remedy);
         };
-        app.add_option_function<std::vector<std::string>>(option.names, refuse, "")->expected(0, 1)->group("");
+        app.add_option_function<std::vector<std::string>>(option.names, refuse_it, "")->expected(0, 1)->group("");
     }
+}
+
+void refuse_foreign_words(std::span<const char* const> words) {
+    for (const std::string_view word : words)
+        for (const Foreign& option : whole_words)
+            if (word == option.names) refuse(option.names, option.remedy);
 }
 
 }  // namespace attune::tools::bench

@@ -127,6 +127,7 @@ void apply_environment(const CLI::App& app, const core::Environment& environment
     options.sizes_given = app.count("-b") + app.count("-e") != 0;
     options.dtypes_given = app.count("--dtype") != 0;
     options.ops_given = app.count("--op") != 0;
+    options.roots_given = app.count("--roots") != 0;
     options.transport_named = environment.transport || app.count("--transport") != 0;
     if (app.count("--transport") == 0) {
         const bool mapped = options.nodes.given() && !options.ranks.values.empty();

@@ -39,7 +39,7 @@ struct Options {
 
     RankList ranks;
     bool ranks_given = false;  // by -n; these say that --rows leaves out the others
-    bool sizes_given = false, dtypes_given = false, ops_given = false;
+    bool sizes_given = false, dtypes_given = false, ops_given = false, roots_given = false;
     std::string transport = "shm";
     bool transport_named = false;  // by --transport or ATTUNE_TRANSPORT
     NodeOptions nodes;

@@ -1,6 +1,7 @@
 // What the options mean together, and which of them exclude each other.
 #include "apps/tools/bench/compare_sides.hpp"
 #include "apps/tools/bench/options.hpp"
+#include "apps/tools/bench/problems.hpp"
 #include "libcore/error.hpp"
 #include "libcore/text.hpp"
 #include "libcore/units.hpp"
@@ -33,10 +34,21 @@ void validate_method(const Options& options) {
     if (skewed && options.mode == "streaming") throw usage("--skew needs a common start; leave out --mode streaming");
     if (skewed && !options.compare.empty()) throw usage("--compare times ranks that arrive together; leave out --skew");
     if (skewed && options.pattern != "ring") throw usage("--skew goes with --pattern ring only");
-    const bool rings = options.pattern == "ring" || std::ranges::find(options.collectives, "all") != options.collectives.end();
-    if (!rings && std::ranges::find(options.collectives, "send_recv") == options.collectives.end() && !options.list)
-        throw usage("--pattern belongs to send_recv; write attune-bench send_recv --pattern " + options.pattern);
     if (options.timeout_ns <= 0) throw usage("--timeout must be longer than nothing; leave it out for 60 s");
+}
+
+// An option that none of the collectives has a use for would be ignored.
+void validate_use(const Options& options) {
+    if (options.list || options.collectives.empty()) return;
+    const auto some = [&](const auto& has_use) {
+        return std::ranges::any_of(options.collectives, [&](const std::string& name) { return name == "all" || has_use(collectives::parse_collective(name)); });
+    };
+    if (options.pattern != "ring" && !some([](Collective one) { return one == Collective::send_recv; }))
+        throw usage("--pattern belongs to send_recv; write attune-bench send_recv --pattern " + options.pattern);
+    if (options.amounts != "balanced" && !some(is_v_form)) throw usage("--amounts belongs to the _v forms, which end in _v; leave it out");
+    if (options.roots_given && !some(collectives::is_rooted)) throw usage("--roots belongs to collectives with a root, as broadcast; leave it out");
+    if (options.ops_given && !some(collectives::reduces)) throw usage("--op belongs to collectives that reduce, as all_reduce; leave it out");
+    if (options.in_place == "yes" && !some(has_in_place_form)) throw usage("--in-place yes: " + options.collectives.front() + " has no form in place");
 }
 
 void validate_choice(const Options& options) {
@@ -67,6 +79,7 @@ void validate(const Options& options) {
     validate_output(options);
     validate_choice(options);
     validate_method(options);
+    validate_use(options);
 }
 
 bool forced(const Options& options) noexcept {

@@ -1,5 +1,6 @@
 #include "apps/tools/bench/sweep.hpp"
 
+#include "collectives/amounts.hpp"
 #include "libcore/error.hpp"
 #include "libcore/samples.hpp"
 
@@ -67,7 +68,7 @@ private:
         cell.shape = shape_of(context_.options, problem.collective);
         cell.messages = messages_of(context_.options, problem);
         try {
-            cell.choice = chooser_.choose(problem);
+            cell.choice = chooser_.choose(collectives::view_of(problem, 0));  // no rank knows more than its own amounts
         } catch (const core::Error& error) {
             if (error.code() != core::ErrorCode::usage) throw;
             cell.reason = error.what();

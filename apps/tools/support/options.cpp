@@ -228,15 +228,15 @@ CLI::Option* add_color_option(CLI::App& app, ColorMode& mode) {
 void add_size_options(CLI::App& app, SizeRange& range) {
     add_bytes_option(app, "-b,--min-bytes", range.min_bytes, "Smallest size (8, 64K, 4M)");
     add_bytes_option(app, "-e,--max-bytes", range.max_bytes, "Largest size");
-    app.add_option_function<std::string>(
-           "-f,--step-factor", [&range](const std::string& text) { range.factor = parse_number("--step-factor", text); },
-           "Multiply the size by this from step to step")
-        ->type_name("N");
+    CLI::Option* const factor = app.add_option_function<std::string>(
+                                       "-f,--step-factor", [&range](const std::string& text) { range.factor = parse_number("--step-factor", text); },
+                                       "Multiply the size by this from step to step")
+                                    ->type_name("N");
     const auto add_step = [&range](const std::string& text) {
         range.increment_bytes = core::parse_bytes(text);
         if (range.increment_bytes == 0) throw usage("-i " + text + " would never reach the largest size; use a size above 0, or leave it out");
     };
-    app.add_option_function<std::string>("-i,--step-bytes", add_step, "Add this from step to step instead")->type_name("SIZE");
+    app.add_option_function<std::string>("-i,--step-bytes", add_step, "Add this from step to step instead")->type_name("SIZE")->excludes(factor);
 }
 
 int default_ranks() {

@@ -84,11 +84,29 @@ TEST(BenchBreadth, MarkdownIsWrittenAndThePlotFollowsTheTable) {
 }
 
 TEST(BenchBreadth, OptionsOfOtherBenchmarksAreRefusedWithWhatToWriteInstead) {
-    const std::vector<std::pair<std::vector<std::string>, std::string>> foreign = {
-        {{"-g", "8"}, "-n RANKS"},     {{"-t", "2"}, "-n RANKS"},           {{"-m", "4"}, "batch"},
-        {{"-N", "0"}, "--iterations"}, {{"-z", "1"}, "--mode streaming"},   {{"-a", "3"}, "--per-rank"},
-        {{"-p", "1"}, "-n RANKS"},     {{"-T", "60"}, "--timeout"},         {{"-J", "out.json"}, "--json"},
-        {{"-c", "1"}, "-c takes no"},  {{"--iters", "20"}, "--iterations"}, {{"--minbytes", "8"}, "--min-bytes"}};
+    const std::vector<std::pair<std::vector<std::string>, std::string>> foreign = {{{"-g", "8"}, "-n RANKS"},
+                                                                                   {{"-t", "2"}, "-n RANKS"},
+                                                                                   {{"-m", "4"}, "batch"},
+                                                                                   {{"-N", "0"}, "--iterations"},
+                                                                                   {{"-z", "1"}, "--mode streaming"},
+                                                                                   {{"-a", "3"}, "--per-rank"},
+                                                                                   {{"-p", "1"}, "-n RANKS"},
+                                                                                   {{"-T", "60"}, "--timeout"},
+                                                                                   {{"-J", "out.json"}, "--json"},
+                                                                                   {{"-c", "1"}, "-c takes no"},
+                                                                                   {{"--iters", "20"}, "--iterations"},
+                                                                                   {{"--minbytes", "8"}, "--min-bytes"},
+                                                                                   {{"-x", "3"}, "--warm-up"},
+                                                                                   {{"-k", "fixed:1"}, "--roots"},
+                                                                                   {{"-l"}, "--in-place"},
+                                                                                   {{"-u", "1"}, "--cache"},
+                                                                                   {{"-W", "64"}, "--pattern"},
+                                                                                   {{"-F", "x"}, "--csv"},
+                                                                                   {{"-npmin", "2"}, "-n RANKS"},
+                                                                                   {{"-msglog", "3:4"}, "--min-bytes"},
+                                                                                   {{"-iter", "3"}, "--iterations"},
+                                                                                   {{"-off_cache", "1"}, "--cache rotate"},
+                                                                                   {{"-sync", "0"}, "--mode streaming"}};
     for (const auto& [words, remedy] : foreign) {
         std::vector<std::string> line = {"all_reduce"};
         line.insert(line.end(), words.begin(), words.end());

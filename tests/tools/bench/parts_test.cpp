@@ -202,10 +202,20 @@ TEST(Options, ContradictionsAreRefused) {
     refused([](Options& o) { o.skew = "late"; });
     refused([](Options& o) { o.skew = "ramp:2s"; });
     refused([](Options& o) { o.pattern = "stream"; });
+    refused([](Options& o) { o.amounts = "zero"; });
+    refused([](Options& o) { o.roots_given = true; });
+    refused([](Options& o) { o.collectives = {"all_gather", "broadcast"}, o.ops_given = true; });
+    refused([](Options& o) { o.collectives = {"gather_v"}, o.in_place = "yes"; });
     EXPECT_NO_THROW(validate([] {
         Options options = sweep_of("send_recv", 8, 8);
         options.pattern = "stream";
         options.skew = "none";
+        return options;
+    }()));
+    EXPECT_NO_THROW(validate([] {
+        Options options = sweep_of("all", 8, 8);
+        options.pattern = "stream", options.amounts = "zero", options.in_place = "yes";
+        options.roots_given = options.ops_given = true;
         return options;
     }()));
     EXPECT_NO_THROW(validate(sweep_of("all_reduce", 8, 8)));
