@@ -117,10 +117,10 @@ void judge_requirement(Loaded& loaded) {
     const auto damaged = std::ranges::find(loaded.layers, "damaged", &LayerState::state);
     if (damaged != loaded.layers.end()) {
         loaded.fatal_code = 4;
-        loaded.fatal_message = one_line(damaged->layer.path) + ": " + damaged->reason + " (ATTUNE_DB_MODE=require)";
+        loaded.fatal_message = one_line(damaged->layer.path) + ": " + damaged->reason + " (and a database is required)";
     } else if (std::ranges::all_of(loaded.layers, [](const LayerState& state) { return state.rows == 0; })) {
         loaded.fatal_code = 3;
-        loaded.fatal_message = "no applicable row in any tuning database (ATTUNE_DB_MODE=require): run attune-tune, or unset it";
+        loaded.fatal_message = "no applicable row in any tuning database, and one is required (by ATTUNE_DB_MODE=require, or by the program): run attune-tune";
         for (const LayerState& state : loaded.layers)
             loaded.fatal_message += "; " + one_line(state.layer.path) + ": " + state.reason;
     }

@@ -8,7 +8,7 @@
 namespace attune::core {
 
 // `bytes` of zeroed memory, 64-byte aligned, with `guard_bytes` of a known pattern on both sides. Move-only. Throws
-// std::bad_alloc.
+// Error(failure).
 class Buffer {
 public:
     static constexpr std::size_t guard_bytes = 64;

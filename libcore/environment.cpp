@@ -103,8 +103,10 @@ Environment read_environment() {
 }
 
 std::optional<ForeignLaunch> read_foreign_launch() {
+    const Launcher* half = nullptr;
     for (const Launcher& launcher : launchers) {
         const auto rank = variable(launcher.rank), ranks = variable(launcher.ranks);
+        if (!rank != !ranks && half == nullptr && variable("MASTER_ADDR") && launcher.address_needed) half = &launcher;
         if (!rank || !ranks) continue;
         ForeignLaunch found;
         found.launcher = launcher.name;
@@ -124,6 +126,9 @@ std::optional<ForeignLaunch> read_foreign_launch() {
         if (port) found.port = static_cast<std::uint16_t>(foreign_number("MASTER_PORT", *port, 1, 65535));
         return found;
     }
+    if (half != nullptr)
+        throw Error(ErrorCode::usage, fmt::format("MASTER_ADDR and {} are set, but {} is not: set it, or unset the others to run alone",
+                                                  variable(half->rank) ? half->rank : half->ranks, variable(half->rank) ? half->ranks : half->rank));
     return std::nullopt;
 }
 

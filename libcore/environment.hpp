@@ -45,7 +45,8 @@ struct ForeignLaunch {
     std::uint16_t port = 29500;  // MASTER_PORT
 };
 // RANK and WORLD_SIZE (torchrun) before Slurm's, Open MPI's and MPICH's own variables. Nothing without a number of ranks, for one rank, and in Slurm
-// without MASTER_ADDR. Throws Error(usage) for numbers that make no sense, and when the address of several ranks is missing.
+// without MASTER_ADDR. Throws Error(usage) for numbers that make no sense, when the address of several ranks is missing, and when only one of two is set
+// besides MASTER_ADDR.
 std::optional<ForeignLaunch> read_foreign_launch();
 
 // Reads the process environment (secure_getenv). Throws Error(usage) for a launcher number that is none and for ATTUNE_DB_SIGNED=1,

@@ -65,6 +65,7 @@ CallOf::CallOf(const attune_communicator& team, const attune_call& call) {
 }
 
 BoundCall CallOf::with(const void* input, void* output) const {
+    if (output == ATTUNE_IN_PLACE) throw Error(ATTUNE_USAGE, "ATTUNE_IN_PLACE stands for the input; the output is the buffer itself");
     if (input != ATTUNE_IN_PLACE) return {call_, input, output};
     return {in_place(true), output, output};
 }

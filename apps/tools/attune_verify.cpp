@@ -161,14 +161,17 @@ tools::Body set_up(CLI::App& app) {
     std::vector<std::string> words = {"all"};
     for (const Collective collective : collectives::all_collectives())
         words.emplace_back(name_of(collective));
-    tools::add_word_list_option(app, "collectives", options->collectives, {"collective", words, "what to prove, or all"})->required();
+    tools::add_word_list_option(app, "collectives", options->collectives, {"collective", words, "what to prove, or all"});
     app.add_option("--algorithm", options->algorithm, "only this algorithm");
     tools::add_rank_list_option(app, options->ranks);
     tools::add_roots_option(app, options->roots);
     tools::add_set_option(app, options->settings, "fix an axis instead of sweeping it: algorithm, segment_bytes, channels, protocol, inline_bytes");
     tools::add_json_option(app, options->json);
     tools::add_quiet_option(app, options->quiet);
-    return [options] { return run(*options); };
+    return [options] {
+        if (options->collectives.empty()) throw core::Error(core::ErrorCode::usage, "no collective was given; write attune-verify all_reduce, or all");
+        return run(*options);
+    };
 }
 
 }  // namespace

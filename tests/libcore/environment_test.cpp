@@ -170,6 +170,17 @@ TEST_F(EnvironmentTest, SeveralForeignRanksNeedAPlaceToMeetAndOneDoesNot) {
     EXPECT_FALSE(read_foreign_launch());
 }
 
+TEST_F(EnvironmentTest, HalfAnAnnouncementIsRefusedWhereAnAddressIsGiven) {
+    for (const auto& [given, missing] : {std::pair("RANK", "WORLD_SIZE"), std::pair("WORLD_SIZE", "RANK")}) {
+        ::unsetenv("MASTER_ADDR");
+        set(given, "2");
+        EXPECT_FALSE(read_foreign_launch());
+        set("MASTER_ADDR", "node0");
+        tests::expect_error(ErrorCode::usage, std::string(missing) + " is not", [] { read_foreign_launch(); });
+        ::unsetenv(given);
+    }
+}
+
 TEST_F(EnvironmentTest, ForeignNumbersThatMakeNoSenseAreRefused) {
     set("MASTER_ADDR", "node0");
     const std::vector<std::array<const char*, 3>> wrong = {{"x", "2", "1"}, {"-1", "2", "1"}, {"2", "2", "1"},

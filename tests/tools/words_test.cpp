@@ -96,9 +96,10 @@ TEST_P(EveryTool, AnOptionWithALetterWrongExitsWithTwoAndNamesTheRightOne) {
 
 TEST_P(EveryTool, AWrongWordInTheEnvironmentExitsWithTwoAndNamesVariableValueAndTheNearest) {
     if (GetParam().name == "attune") GTEST_SKIP() << "hands everything on";
-    const std::vector<std::vector<std::string>> wrong = {
-        {"ATTUNE_LOG", "wran", "'warn'"},          {"ATTUNE_TIMEOUT", "5x", "ms, s, m"},        {"ATTUNE_CHECK", "yes", "0 nor 1"},
-        {"ATTUNE_DB_MODE", "requir", "'require'"}, {"ATTUNE_DB_MIN_GRADE", "exakt", "'exact'"}, {"ATTUNE_TRANSPORT", "shmm", "'shm'"}};
+    const std::vector<std::vector<std::string>> wrong = {{"ATTUNE_FORCE", "all_reduce=rnig", "'ring'"}, {"ATTUNE_LOG", "wran", "'warn'"},
+                                                         {"ATTUNE_TIMEOUT", "5x", "ms, s, m"},          {"ATTUNE_CHECK", "yes", "0 nor 1"},
+                                                         {"ATTUNE_DB_MODE", "requir", "'require'"},     {"ATTUNE_DB_MIN_GRADE", "exakt", "'exact'"},
+                                                         {"ATTUNE_TRANSPORT", "shmm", "'shm'"}};
     for (const auto& words : wrong) {
         const ProcessResult result = run_process(working_words(GetParam().name), {.environment = {{words[0], words[1]}}, .folder = {}});
         EXPECT_EQ(result.code, 2) << words[0] << " " << result.err;

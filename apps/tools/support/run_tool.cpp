@@ -2,6 +2,7 @@
 
 #include "apps/tools/support/options.hpp"
 #include "apps/tools/support/wrong_word.hpp"
+#include "collectives/chooser.hpp"
 #include "db/lookup.hpp"
 #include "libcore/environment.hpp"
 #include "libcore/error.hpp"
@@ -100,6 +101,7 @@ void check_environment(const core::Environment& environment) {
     (void)core::timeout_ns_of(environment);
     (void)core::checks_calls(environment);
     (void)transport_of(environment);
+    (void)collectives::ForcedChoices::parse(environment.force.value_or(""));
     (void)db::rules_of(environment);
 }
 

@@ -208,6 +208,7 @@ static void check_wrong_use(void) {
     attune_call call = ATTUNE_CALL;
     refuse(attune_all_reduce(team, NULL, data, 4, ATTUNE_INT32, ATTUNE_SUM), "null");
     refuse(attune_all_reduce(team, ATTUNE_IN_PLACE, NULL, 4, ATTUNE_INT32, ATTUNE_SUM), "null");
+    refuse(attune_all_reduce(team, data, (void*)ATTUNE_IN_PLACE, 4, ATTUNE_INT32, ATTUNE_SUM), "ATTUNE_IN_PLACE");
     refuse(attune_all_reduce(NULL, data, data + 2, 2, ATTUNE_INT32, ATTUNE_SUM), "the communicator is NULL");
     refuse(attune_all_reduce(team, data, data + 1, 2, ATTUNE_INT32, ATTUNE_SUM), "overlap");
     refuse(attune_all_reduce(team, ATTUNE_IN_PLACE, data, 4, 99, ATTUNE_SUM), "dtype 99");
