@@ -5,6 +5,7 @@
 #include "libcore/config.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ public:
     virtual bool bound() const = 0;
     virtual std::string launch() const = 0;  // unique id
     virtual bool alive() const = 0;
+    // Asked while commands run: once true, the command in hand fails and the team is dead. Nothing asks it of ranks that are not ours.
+    virtual void stop_when(std::function<bool()> /*interrupted*/) {}
     // A trial is capped; a call over it kills the team and answers timeout.
     virtual void set_cap_ns(std::int64_t cap) = 0;
 };

@@ -132,7 +132,7 @@ SampleResult ArenaDriver::sample(std::size_t index, const SampleOptions& options
     if (options.start == StartMode::streaming) piece.iterations = options.iterations;
     SampleResult result = sample_piece(index, piece);
     std::uint64_t done = piece.iterations;
-    while (result.outcome == CheckOutcome::ok && done < options.iterations) {
+    while (result.outcome == CheckOutcome::ok && done < options.iterations && !interrupted()) {
         piece.iterations = std::min<std::uint64_t>(options.iterations - done, engine::SharedArea::row_capacity);
         piece.batch = result.batch;
         append(result, sample_piece(index, piece));

@@ -5,7 +5,9 @@
 #include "tuner/engine/command.hpp"
 #include "tuner/engine/shared_area.hpp"
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attune::tuner {
@@ -20,6 +22,7 @@ public:
     std::string launch() const override { return launch_; }
     bool alive() const override { return alive_; }
     void set_cap_ns(std::int64_t cap) override { cap_ns_ = cap; }
+    void stop_when(std::function<bool()> interrupted) override { interrupted_ = std::move(interrupted); }
 
 protected:
     ArenaDriver(engine::SharedArea area, std::int64_t timeout_ns);
@@ -32,6 +35,8 @@ protected:
     // Runs one command on all ranks. Never throws.
     virtual Answers exchange(const engine::Command& command, std::int64_t cap_ns) = 0;
 
+    bool interrupted() const { return interrupted_ && interrupted_(); }
+
     engine::SharedArea area_;
     bool alive_ = true;
 
@@ -39,6 +44,7 @@ private:
     Answers ask(const engine::Command& command, std::int64_t cap_ns);
     SampleResult sample_piece(std::size_t index, const SampleOptions& options);
 
+    std::function<bool()> interrupted_;
     std::string launch_;
     std::int64_t timeout_ns_;
     std::int64_t cap_ns_;

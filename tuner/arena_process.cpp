@@ -141,7 +141,12 @@ private:
                 answers.outcome = CheckOutcome::timeout;
                 return;
             }
-            if (::poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(left_ms, 60'000))) <= 0) continue;
+            if (::poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(left_ms, 60'000))) <= 0) {
+                if (!interrupted()) continue;
+                answers.outcome = CheckOutcome::failed;
+                answers.message = "interrupted";
+                return;
+            }
             for (std::size_t process = 0; process < entries.size(); ++process) {
                 if (entries[process].revents != 0) take_reply(static_cast<int>(process), missing[process], answers);
             }

@@ -91,7 +91,10 @@ private:
         const std::int64_t start = core::now_ns();
         try {
             arena.load({pair.problem, {pair.default_config, pair.tuned_config}, answers(context_.options, pair.problem.collective)});
-            if (pair.untuned()) {
+            if (context_.options.check) check(pair, arena);
+            if (!pair.reason.empty()) {
+                // wrong results are not worth timing
+            } else if (pair.untuned()) {
                 time_default(pair, arena);
             } else {
                 for (std::uint64_t block = 0; block < blocks_per_visit && arena.alive(); ++block)
@@ -102,6 +105,15 @@ private:
         }
         pair.spent_ns += core::now_ns() - start;
         if (!pair.untuned()) pair.result = tuner::compare(pair.blocks, pair.floor_blocks, floor_limit(pair.problem));
+    }
+
+    static void check(Pair& pair, tuner::Arena& arena) {
+        for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+            const tuner::CheckResult result = arena.check(side);
+            if (result.outcome == tuner::CheckOutcome::ok) continue;
+            pair.reason = std::string(side == 0 ? "the first side: " : "the second side: ") + result.message;
+            return;
+        }
     }
 
     // Pair and floor alternate, so that both see the same machine.

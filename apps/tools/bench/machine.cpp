@@ -77,8 +77,7 @@ collectives::ChooserFacts facts_of(const Machine& machine, const Options& option
 
 collectives::ForcedChoices forced_choices(const Options& options) {
     if (!forced(options)) {
-        const std::optional<std::string> force = core::read_environment().force;
-        return force && options.compare.empty() ? collectives::ForcedChoices::parse(*force) : collectives::ForcedChoices{};
+        return options.compare.empty() ? collectives::ForcedChoices::of(core::read_environment()) : collectives::ForcedChoices{};
     }
     const core::Config& settings = options.settings;
     const std::string wanted = options.algorithm.empty() ? settings.algorithm() : options.algorithm;

@@ -111,10 +111,7 @@ int run_sweep(const Options& options, const Machine& machine, Teams& teams) {
     const InterruptGuard guard;
     for (const int ranks : options.ranks.values) {
         printer.begin(ranks);
-        sweep({options, machine, teams}, ranks, [&](const Line& line) {
-            printer.add(line);
-            if (guard.interrupted()) throw core::Error(core::ErrorCode::interrupted, "interrupted");
-        });
+        sweep({options, machine, teams, [&] { return guard.interrupted(); }}, ranks, [&](const Line& line) { printer.add(line); });
     }
     return printer.end();
 }

@@ -56,12 +56,17 @@ public:
             for (const bool in_place : forms_of(context_.options, problem)) {
                 problem.in_place = in_place;
                 line.cells.push_back(measure(problem));
+                stop_when_interrupted();
             }
             done(line);
         }
     }
 
 private:
+    void stop_when_interrupted() const {
+        if (context_.interrupted && context_.interrupted()) throw core::Error(core::ErrorCode::interrupted, "interrupted");
+    }
+
     Cell measure(const collectives::Problem& problem) {
         Cell cell;
         cell.problem = problem;
@@ -75,6 +80,7 @@ private:
             return cell;
         }
         tuner::Arena& arena = context_.teams.team(team_options(context_.options, problem.ranks));
+        arena.stop_when(context_.interrupted);
         try {
             arena.load({problem, {cell.choice.config}, answers(context_.options, problem.collective)});
             if (context_.options.check) check_cell(arena, cell);

@@ -51,11 +51,12 @@ struct SweepContext {
     const Options& options;
     const Machine& machine;
     Teams& teams;
+    std::function<bool()> interrupted;  // may be empty
 };
 
 // Time of the timed iterations of one cell when their number is not given: less for each when there are many.
 double row_time_ns(std::size_t cells) noexcept;
-// Calls `done` after each line.
+// Calls `done` after each line. Throws core::Error(interrupted) when interrupted.
 void sweep(const SweepContext& context, int ranks, const std::function<void(const Line&)>& done);
 
 struct Totals {
