@@ -12,9 +12,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -67,6 +70,34 @@ private:
     int requests_ = 0;
 };
 
+// What ranks that are scripts started outlives them, and comes to this process. After a failure it is ended, too; after success it may go on.
+class Descendants {
+public:
+    Descendants() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+    static void end() {
+        for (const int number : {SIGTERM, SIGKILL}) {
+            for (int turn = 0; turn < turns && signal_all(number); ++turn)
+                ::usleep(pause_us);
+        }
+    }
+
+private:
+    static constexpr int turns = 100;
+    static constexpr useconds_t pause_us = 20'000;
+
+    // False when none is left. Those of a process that ended came here in its place.
+    static bool signal_all(int number) {
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+        std::ifstream children(fmt::format("/proc/self/task/{}/children", ::getpid()));
+        bool any = false;
+        for (pid_t child = 0; children >> child; any = true)
+            ::kill(child, number);
+        return any;
+    }
+};
+
 void report_bindings(const Options& options, const collectives::Team& team) {
     const std::vector<int> binding = team.binding();
     for (int rank = 0; rank < team.size(); ++rank) {
@@ -111,6 +142,7 @@ int run(Options& options, std::vector<std::string> command) {
     options.launch.command = std::move(command);
     if (options.launch.command.empty()) throw core::Error(core::ErrorCode::usage, "no program was given; write attune-run -n 2 -- PROGRAM ARGUMENTS");
     Forwarder forwarder;
+    const Descendants descendants;
     collectives::Team team = collectives::Team::launch(options.launch);
     if (options.report_bindings) report_bindings(options, team);
     team.wake_on(forwarder.descriptor());
@@ -120,6 +152,7 @@ int run(Options& options, std::vector<std::string> command) {
     };
     team.serve(forward, {});
     const int status = first_failure(team);
+    if (status != 0) Descendants::end();
     const std::string lost = team.output_failure();
     if (!lost.empty()) std::fprintf(stderr, "attune-run: %s\n", lost.c_str());
     return status == 0 && !lost.empty() ? 1 : status;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -183,6 +184,18 @@ TEST_F(RuntimeTest, EveryRankWritesItsOwnTrace) {
         std::ifstream in(file("trace.json") + rank);
         const std::string text((std::istreambuf_iterator<char>(in)), {});
         EXPECT_EQ(lines_with(text, "\"name\":\"all_reduce\""), 16U) << text;
+    }
+}
+
+TEST_F(RuntimeTest, WhatScriptsStartedEndsWithAJobThatFails) {
+    const std::string script = "[ \"$ATTUNE_RANK\" = 1 ] && exit 9; sleep 600 & echo $! > pid.$ATTUNE_RANK; wait";
+    const ProcessResult result = run_process({ATTUNE_RUN, "-n", "3", "--", "sh", "-c", script}, {.environment = {}, .folder = file("")});
+    EXPECT_EQ(result.code, 9) << result.err;
+    for (const char* rank : {"0", "2"}) {
+        std::ifstream in(file(std::string("pid.") + rank));
+        pid_t pid = 0;
+        ASSERT_TRUE(in >> pid);
+        EXPECT_NE(::kill(pid, 0), 0) << "process " << pid << " of rank " << rank << " lives on";
     }
 }
 
