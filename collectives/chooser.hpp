@@ -6,6 +6,7 @@
 #include "collectives/schedule.hpp"
 #include "libcore/config.hpp"
 #include "libcore/config_table.hpp"
+#include "libcore/environment.hpp"
 #include "libcore/key.hpp"
 #include "libcore/topology.hpp"
 
@@ -35,6 +36,8 @@ struct Choice {
 struct ForcedChoices {
     std::vector<std::pair<Collective, core::Config>> entries;
     static ForcedChoices parse(std::string_view text);
+    // ATTUNE_FORCE; the error names it.
+    static ForcedChoices of(const core::Environment& environment);
 };
 
 struct ChooserFacts {

@@ -47,4 +47,13 @@ ForcedChoices ForcedChoices::parse(std::string_view text) {
     return forced;
 }
 
+ForcedChoices ForcedChoices::of(const core::Environment& environment) {
+    const std::string text = environment.force.value_or("");
+    try {
+        return parse(text);
+    } catch (const core::Error& error) {
+        throw core::Error(error.code(), fmt::format("ATTUNE_FORCE='{}': {}", core::printable(text), error.what()));
+    }
+}
+
 }  // namespace attune::collectives

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ int run() {
             std::printf("%8s  %-8s %-8s %5.2f  %5lld  %s\n", size_text(bytes).c_str(), why.source.c_str(), why.match.c_str(), why.gain,
                         static_cast<long long>(bad), why.config.c_str());
     }
+    if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to standard output");
     return wrong == 0 ? 0 : 4;
 }
 

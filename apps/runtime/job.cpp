@@ -78,7 +78,7 @@ collectives::CommunicatorOptions communicator_options(const Common& common) {
     result.node_map = nodes.text();
     result.transport = environment.transport.value_or(std::string(collectives::usual_transport(nodes)));
     result.lanes.network.interface = environment.interface.value_or("");
-    result.forced = collectives::ForcedChoices::parse(options.force.empty() ? environment.force.value_or("") : options.force);
+    result.forced = options.force.empty() ? collectives::ForcedChoices::of(environment) : collectives::ForcedChoices::parse(options.force);
     result.check_calls = core::checks_calls(environment);
     if (const auto timeout_ns = core::timeout_ns_of(environment)) result.execution.timeout_ns = *timeout_ns;
     if (environment.launch_cpus) result.launch_cpus = core::CpuSet::parse(*environment.launch_cpus);

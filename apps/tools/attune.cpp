@@ -67,7 +67,8 @@ int print_help() {
     std::printf(
         "\nOptions:\n  -h, --help [TOOL]  print this help, or that of the tool\n  --version          print the version\n\n"
         "Example:\n  attune bench all_reduce -n 4 -b 8 -e 1M\n");
-    return std::fflush(stdout) == 0 ? 0 : 1;
+    if (std::fflush(stdout) == 0) return 0;
+    throw core::Error(core::ErrorCode::failure, std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
 // Returns only when the tool does not exist or cannot be started.

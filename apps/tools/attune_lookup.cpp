@@ -97,12 +97,12 @@ int run(const Options& options) {
 tools::Body set_up(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     options->ranks = tools::default_ranks();
-    app.add_option("COLLECTIVE", options->collective, "all_reduce, all_gather, reduce_scatter, broadcast or barrier")->required()->type_name("");
+    app.add_option("COLLECTIVE", options->collective, "all_reduce, broadcast ... (attune-bench --list has them all)")->required()->type_name("");
     app.add_option("SIZE", options->size, "Bytes of the larger buffer: 8, 64K, 4M (none for barrier)")->type_name("");
     tools::add_ranks_option(app, options->ranks)->description("Ranks of the job; default: the launcher's, else one for each allowed CPU");
     app.add_option("-d,--dtype", options->dtype, "Element type: float32, bfloat16, int8 ...")->type_name("WORD");
-    app.add_option("-o,--op", options->op, "sum | prod | min | max")->type_name("WORD");
-    app.add_option("-r,--root", options->root, "Root of a broadcast")->type_name("N");
+    app.add_option("-o,--op", options->op, "sum | prod | min | max | avg | band | bor | bxor")->type_name("WORD");
+    app.add_option("-r,--root", options->root, "Root of a collective that has one")->type_name("N");
     tools::add_transport_option(app, options->transport);
     tools::add_node_options(app, options->nodes);
     tools::add_word_option(app, "--binding", options->binding, {"binding", {"bound", "unbound"}, "bound or unbound; default: bound when the CPUs suffice"});

@@ -116,7 +116,7 @@ TEST(TcpBootstrap, ASecretThatDiffersKeepsRanksApart) {
         make_tcp_bootstrap(where);
     });
     EXPECT_NE(thrown[0].find("no connection from rank 1"), std::string::npos) << thrown[0];
-    EXPECT_NE(thrown[1].find("does not know this job's secret"), std::string::npos) << thrown[1];
+    EXPECT_NE(thrown[1].find("is of another job; do all ranks have the same secret"), std::string::npos) << thrown[1];
 }
 
 TEST(TcpBootstrap, ASecretThatAllShareDoesNotTravelAndIsNotThatOfTheMeeting) {

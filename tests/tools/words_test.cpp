@@ -94,6 +94,14 @@ TEST_P(EveryTool, AnOptionWithALetterWrongExitsWithTwoAndNamesTheRightOne) {
     EXPECT_NE(result.err.find("--version"), std::string::npos) << result.err;
 }
 
+TEST_P(EveryTool, AFlagTakesNoValue) {
+    for (const char* word : {"--help=0", "--version=0"}) {
+        const ProcessResult result = run_tool(GetParam().name, {word});
+        EXPECT_EQ(result.code, 2) << word << ": " << result.out;
+        EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    }
+}
+
 TEST_P(EveryTool, AWrongWordInTheEnvironmentExitsWithTwoAndNamesVariableValueAndTheNearest) {
     if (GetParam().name == "attune") GTEST_SKIP() << "hands everything on";
     const std::vector<std::vector<std::string>> wrong = {{"ATTUNE_FORCE", "all_reduce=rnig", "'ring'"}, {"ATTUNE_LOG", "wran", "'warn'"},

@@ -25,10 +25,14 @@ const std::string& file_of(const LookupAnswer& answer, std::size_t row) {
 std::string question(const LookupAnswer& answer) {
     const collectives::Problem& problem = answer.query.problem;
     std::string text(name_of(problem.collective));
-    if (problem.collective != collectives::Collective::barrier) text += " of " + core::format_bytes(problem.bytes());
-    if (problem.bytes() != answer.query.asked_bytes && problem.collective != collectives::Collective::barrier) {
-        text += fmt::format(" ({} rounded down to whole elements)", core::format_bytes(answer.query.asked_bytes));
-    }
+    const bool sized = problem.collective != collectives::Collective::barrier;
+    const bool known = problem.key_bytes() != 0 || answer.query.asked_bytes == 0;
+    if (sized && !known && collectives::has_amounts(problem.collective))
+        text += " of any size (no rank knows the amounts of all)";
+    else if (sized)
+        text += " of " + core::format_bytes(problem.key_bytes());
+    if (sized && known && problem.key_bytes() != answer.query.asked_bytes)
+        text += fmt::format(" ({} bytes rounded down to whole elements)", answer.query.asked_bytes);
     text += fmt::format(" on {} ranks", problem.ranks);
     if (collectives::reduces(problem.collective)) text += fmt::format(", {} {}", core::name_of(problem.dtype), core::name_of(problem.op));
     if (collectives::is_rooted(problem.collective)) text += fmt::format(", root {}", problem.root);

@@ -68,6 +68,8 @@ std::string footer(const std::string& example) {
 // CLI11's own messages, as one line that says where to look.
 core::Error usage_error(const CLI::ParseError& error) {
     std::string message = error.what();
+    constexpr std::string_view flag_value = " was given a disallowed flag override";
+    if (message.ends_with(flag_value)) message = "--" + message.substr(0, message.size() - flag_value.size()) + " takes no value";
     if (message.starts_with("A ")) {
         message.front() = 'a';  // "A subcommand is required"
     }
@@ -101,8 +103,16 @@ void check_environment(const core::Environment& environment) {
     (void)core::timeout_ns_of(environment);
     (void)core::checks_calls(environment);
     (void)transport_of(environment);
-    (void)collectives::ForcedChoices::parse(environment.force.value_or(""));
+    (void)collectives::ForcedChoices::of(environment);
     (void)db::rules_of(environment);
+}
+
+// "--json=0" would turn a flag off that nobody turned on.
+void refuse_values_of_flags(CLI::App& app) {
+    for (CLI::Option* option : app.get_options())
+        if (option->get_items_expected_max() == 0) option->disable_flag_override();
+    for (CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; }))
+        refuse_values_of_flags(*subcommand);
 }
 
 int parse_and_run(const ToolInfo& info, int argc, const char* const* argv, const Setup& setup) {
@@ -112,6 +122,7 @@ int parse_and_run(const ToolInfo& info, int argc, const char* const* argv, const
     app.set_version_flag("--version", info.name + " " + std::string(version()), "Print the version");
     set_example(app, info.example);
     const Body body = setup(app);
+    refuse_values_of_flags(app);
     try {
         parse(app, argc, argv);
     } catch (const CLI::CallForVersion& call) {

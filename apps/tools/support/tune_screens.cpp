@@ -198,6 +198,7 @@ std::string last_screen(const TunePlan& plan, const tuner::SessionResult& result
     const std::string between = counts.between > 0 ? fmt::format(" ({} between those above)", counts.between) : "";
     text += fmt::format("\n{} trials in {}, {} sizes re-tested{}, {} of them proven, in {} rows\n", result.trials, duration(result.spent_ns), counts.tested,
                         between, counts.proven, counts.rows);
+    if (const std::size_t earlier = result.selection.rows.size() - counts.rows; earlier > 0) text += fmt::format("{} rows of earlier runs are kept\n", earlier);
     std::vector<std::string> failures;
     for (const auto& failure : result.failures)
         failures.push_back(fmt::format("{} {} {}: {}", failure.key.collective, core::format_bytes(failure.bytes), failure.config.text(), failure.message));

@@ -254,7 +254,7 @@ TEST_F(Lookup, SizesAreTheLargerBufferRoundedDown) {
     EXPECT_EQ(query(Collective::all_gather, 100, 3).problem.bytes(), 96U);
     EXPECT_EQ(query(Collective::reduce_scatter, 15, 4).problem.bytes(), 0U);
     EXPECT_EQ(query(Collective::barrier, 100).problem.bytes(), 0U);
-    EXPECT_NE(lookup_text(ask(query(Collective::all_gather, 100, 3))).find("96 B (100 B rounded down"), std::string::npos);
+    EXPECT_NE(lookup_text(ask(query(Collective::all_gather, 100, 3))).find("96 B (100 bytes rounded down"), std::string::npos);
 }
 
 TEST_F(Lookup, AnInPlaceTuneCommandTunesInPlace) {
