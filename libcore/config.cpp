@@ -56,10 +56,14 @@ std::string canonical_count(std::string_view name, std::string_view value) {
 }
 
 std::string canonical_word(std::string_view name, std::string_view value) {
-    const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-    if (!value.empty() && value.size() <= longest_value && std::all_of(value.begin(), value.end(), allowed)) return std::string(value);
-    throw Error(ErrorCode::usage,
-                fmt::format("{} '{}' is not a word of lower-case letters, digits and '_' (1 to {} characters)", name, printable(value), longest_value));
+    const auto is_word = [](std::string_view text) {
+        const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+        return !text.empty() && text.size() <= longest_value && std::ranges::all_of(text, allowed);
+    };
+    if (is_word(value)) return std::string(value);
+    const std::string lower = lower_case(value);
+    throw Error(ErrorCode::usage, fmt::format("{} '{}' is not a word of lower-case letters, digits and '_' (1 to {} characters){}", name, printable(value),
+                                              longest_value, is_word(lower) ? "; did you mean '" + lower + "'?" : ""));
 }
 
 std::string canonical_size(std::string_view name, std::string_view value) {

@@ -71,6 +71,12 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
     return out;
 }
 
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return out;
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
     std::string out;
     const std::string_view kept = text.substr(0, limit);
@@ -93,10 +99,11 @@ std::string shell_word(std::string_view word) {
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
     if (word.size() > longest_word) return {};
     std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+    const std::string lower = lower_case(word);
     std::string found;
     for (const std::string& candidate : candidates) {
         if (candidate.size() > longest_word) continue;
-        const std::size_t distance = edit_distance(word, candidate);
+        const std::size_t distance = edit_distance(lower, lower_case(candidate));
         if (distance >= best) continue;
         best = distance;
         found = candidate;

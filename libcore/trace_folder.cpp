@@ -105,8 +105,9 @@ public:
         header.bytes = payload.size();
         words_ += header.count;
         if (!append(header, payload)) return false;
-        stage.header.first += header.count;
-        std::atomic_ref(stage.header.count).store(0, std::memory_order_release);
+        // In this order: a process killed in between leaves an empty stage, not words that count twice.
+        std::atomic_ref(stage.header.count).store(0, std::memory_order_relaxed);
+        std::atomic_ref(stage.header.first).store(stage.header.first + header.count, std::memory_order_release);
         return true;
     }
 

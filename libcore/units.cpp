@@ -46,8 +46,7 @@ std::uint64_t byte_factor(std::string_view text, std::string_view suffix) {
     const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(suffix[0])));
     const auto unit = std::find_if(byte_units.begin(), byte_units.end(), [letter](const ByteUnit& entry) { return entry.letter == letter; });
     if (unit == byte_units.end()) throw bad_size(text, "has an unknown unit; write a whole number of bytes or use K, M, G or T, for example 64K");
-    std::string rest(suffix.substr(1));
-    std::transform(rest.begin(), rest.end(), rest.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string rest = lower_case(suffix.substr(1));
     if (rest.empty() || rest == "ib") return unit->bytes;
     if (rest == "b") throw bad_size(text, fmt::format("is ambiguous (1000- or 1024-based?); write {0} or {0}iB, which are 1024-based", letter));
     throw bad_size(text, fmt::format("has trailing characters after the unit {}; for example 64K", letter));

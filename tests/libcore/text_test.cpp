@@ -42,6 +42,8 @@ TEST(Nearest, CountsSwappedNeighboursAsOneMistake) {
 TEST(Nearest, PicksTheSmallestDistanceAndTheFirstOfEquals) {
     EXPECT_EQ(nearest("all_gathr", collectives), "all_gather");
     EXPECT_EQ(nearest("allreduce", collectives), "all_reduce");
+    EXPECT_EQ(nearest("ALL_REDUCE", collectives), "all_reduce");
+    EXPECT_EQ(nearest("Attune_db", Pieces{"ATTUNE_DB"}), "ATTUNE_DB");
     const Pieces equal = {"cat", "car"};
     EXPECT_EQ(nearest("caz", equal), "cat");
 }

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 namespace attune::tools::bench {
 
@@ -25,6 +27,19 @@ std::optional<Collective> collective_named(const std::string& word) {
     return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
+// A word that is nearer to `default` or `tuned` than to any algorithm.
+void refuse_misspelled_side(const std::string& word, Collective collective) {
+    std::vector<std::string> words = {"default", "tuned"};
+    const std::size_t sides = words.size();
+    for (const collectives::Algorithm* algorithm : collectives::algorithms_for(collective)) {
+        words.emplace_back(algorithm->name);
+        std::ranges::move(collectives::aliases_of(collective, algorithm->name), std::back_inserter(words));
+    }
+    const std::string near = core::nearest(word, words);
+    const auto place = static_cast<std::size_t>(std::ranges::find(words, near) - words.begin());
+    if (place < sides) throw core::unknown_word("side of --compare", word, near);
+}
+
 }  // namespace
 
 bool is_default_against_tuned(const std::vector<std::string>& sides) {
@@ -39,6 +54,8 @@ collectives::ForcedChoices parse_side(std::string_view text, Collective collecti
         pieces.erase(pieces.begin());
     }
     core::Config config;
+    const bool bare = pieces.size() == 1 && pieces.front().find('=') == std::string::npos;
+    if (bare) refuse_misspelled_side(pieces.front(), collective);
     for (const std::string& piece : pieces) {
         const std::size_t equals = piece.find('=');
         const std::string name = equals == std::string::npos ? "algorithm" : piece.substr(0, equals);

@@ -59,12 +59,16 @@ std::string tune_command(const LookupQuery& query, const LookupSources& sources)
     return command;
 }
 
+// How attune-tune and attune-run start the ranks here.
+std::string_view usual_binding(const Problem& problem, const core::Topology& topology) {
+    return static_cast<std::size_t>(problem.ranks) <= topology.allowed.cpus.size() ? "bound" : "unbound";
+}
+
 collectives::ChooserFacts facts_of(const LookupQuery& query, const Machine& machine) {
     collectives::ChooserFacts facts;
     facts.transport = query.transport;
     facts.node_map = query.problem.node_map;
-    const bool room = static_cast<std::size_t>(query.problem.ranks) <= machine.topology.allowed.cpus.size();
-    facts.binding = !query.binding.empty() ? query.binding : room ? "bound" : "unbound";
+    facts.binding = query.binding.empty() ? usual_binding(query.problem, machine.topology) : query.binding;
     facts.topology = machine.topology;
     return facts;
 }
@@ -86,10 +90,11 @@ LookupAnswer look_up(const LookupQuery& query, const Machine& machine, const Loo
     answer.query = query;
     answer.identity = machine.identity;
     answer.mode = sources.rules.mode;
-    answer.tune_command = tune_command(query, sources);
     answer.loaded = db::load(sources.layers, machine.identity, sources.rules);
     const collectives::ChooserFacts facts = facts_of(query, machine);
     answer.query.binding = facts.binding;
+    answer.usual_binding = usual_binding(query.problem, machine.topology);
+    if (facts.binding == answer.usual_binding) answer.tune_command = tune_command(query, sources);
     const core::Key key = collectives::key_of(query.problem, facts);
     answer.key = key.text();
     const collectives::Chooser chooser(facts, answer.loaded.table, collectives::ForcedChoices::parse(sources.forced));
@@ -113,6 +118,9 @@ std::string LookupAnswer::message() const {
 
 std::string LookupAnswer::tune_advice() const {
     if (const auto why = tuner::why_untunable(query.problem.collective)) return *why;
+    if (query.binding != usual_binding)
+        return fmt::format("attune-tune measures {} ranks {} on this machine, so there is no row for {} ones", query.problem.ranks, usual_binding,
+                           query.binding);
     return "tune it with: " + tune_command;
 }
 

@@ -42,7 +42,8 @@ struct LookupAnswer {
     std::string match;               // "exact", "interval", "nearest" (shown, not used), "none"
     std::optional<double> distance;  // absent with match "none"
     std::vector<NearRow> near;       // nearest first
-    std::string tune_command;        // empty when the collective cannot be tuned
+    std::string usual_binding;       // "bound" or "unbound": how attune-tune starts so many ranks here
+    std::string tune_command;        // empty when the collective, or with this binding, cannot be tuned
 
     // 0; in mode require 4 for a damaged file, 3 when no applicable row exists for this problem. `message` then says why.
     int exit_code() const;

@@ -180,6 +180,21 @@ TEST(CompareSides, AreChoicesOfOneCollective) {
         EXPECT_THROW(parse_side(wrong, Collective::all_reduce), core::Error) << wrong;
 }
 
+TEST(CompareSides, NameTheNearestSideOrAlgorithm) {
+    const auto message = [](const char* side) -> std::string {
+        try {
+            parse_side(side, collectives::Collective::all_reduce);
+            return "accepted";
+        } catch (const core::Error& error) {
+            return error.what();
+        }
+    };
+    EXPECT_EQ(message("tuend"), "unknown side of --compare 'tuend'; did you mean 'tuned'?");
+    EXPECT_EQ(message("Default"), "unknown side of --compare 'Default'; did you mean 'default'?");
+    EXPECT_EQ(message("rnig"), "unknown all_reduce algorithm 'rnig'; did you mean 'ring'?");
+    EXPECT_NE(message("bananas").find("use one of: one_shot"), std::string::npos);
+}
+
 TEST(Options, ContradictionsAreRefused) {
     const auto refused = [](auto change) {
         Options options = sweep_of("all_reduce", 8, 8);

@@ -246,7 +246,11 @@ TEST_F(Lookup, BindingFollowsTheAllowedCpus) {
     EXPECT_EQ(ask(query(Collective::all_reduce, 64, 5)).query.binding, "unbound");
     LookupQuery asked = query(Collective::all_reduce, 64, 4);
     asked.binding = "unbound";
-    EXPECT_TRUE(ask(asked).key.ends_with("/unbound"));
+    const LookupAnswer answer = ask(asked);
+    EXPECT_TRUE(answer.key.ends_with("/unbound"));
+    EXPECT_EQ(answer.tune_command, "");
+    EXPECT_EQ(answer.tune_advice(), "attune-tune measures 4 ranks bound on this machine, so there is no row for unbound ones");
+    EXPECT_NE(explain_text(answer).find("no row for unbound ones"), std::string::npos);
 }
 
 TEST_F(Lookup, SizesAreTheLargerBufferRoundedDown) {
