@@ -48,38 +48,42 @@ private:
     std::map<std::pair<std::string, std::string>, Span> spans_;  // by key text and run
 };
 
-// Of each problem the run whose evidence counts: the given one, else the last that re-tested it.
-std::map<Place, std::string> runs_that_count(const std::vector<Trial>& trials, const PublishOptions& options) {
-    std::map<Place, std::string> result;
-    std::map<Place, std::size_t> last;
+// The run whose evidence about a config counts: the given one, else the last that re-tested it there. A later run that re-tested another config says
+// nothing about this one.
+using Tested = std::pair<Place, std::string>;  // and the config's text
+std::map<Tested, std::string> runs_that_count(const std::vector<Trial>& trials, const PublishOptions& options) {
+    std::map<Tested, std::string> result;
+    std::map<Tested, std::size_t> last;
     Rechecks rechecks;
     for (std::size_t i = 0; i < trials.size(); ++i) {
         const auto& trial = trials[i];
         if (!trial.is_evidence() || (!options.run.empty() && trial.run != options.run)) continue;
-        const Place place{trial.key.text(), trial.bytes};
-        result[place] = trial.run;
-        last[place] = i;
+        const Tested tested{{trial.key.text(), trial.bytes}, trial.config.text()};
+        result[tested] = trial.run;
+        last[tested] = i;
         rechecks.add(trial, i);
     }
-    std::erase_if(result, [&](const auto& entry) { return rechecks.supersedes(entry.first, last.at(entry.first)); });
+    std::erase_if(result, [&](const auto& entry) { return rechecks.supersedes(entry.first.first, last.at(entry.first)); });
     return result;
 }
 
+// What one run says of a problem.
 struct Gathered {
     Trials evidence;
-    Trials floor;                      // of the same run and problem
+    Trials floor;
     std::set<std::string> candidates;  // configs searched
 };
 
-std::map<Place, Gathered> gather(const std::vector<Trial>& trials, const PublishOptions& options) {
+// By problem, then by run in the order of their first trials.
+std::map<std::pair<Place, std::size_t>, Gathered> gather(const std::vector<Trial>& trials, const PublishOptions& options) {
     const auto runs = runs_that_count(trials, options);
-    std::map<Place, Gathered> result;
+    std::map<std::string, std::size_t> order;
+    std::map<std::pair<Place, std::size_t>, Gathered> result;
     for (const auto& trial : trials) {
         const Place place{trial.key.text(), trial.bytes};
-        const auto run = runs.find(place);
-        if (run == runs.end() || run->second != trial.run) continue;
-        auto& gathered = result[place];
-        if (trial.is_evidence()) gathered.evidence.push_back(&trial);
+        auto& gathered = result[{place, order.try_emplace(trial.run, order.size()).first->second}];
+        const auto run = runs.find({place, trial.config.text()});
+        if (trial.is_evidence() && run != runs.end() && run->second == trial.run) gathered.evidence.push_back(&trial);
         if (trial.phase == "floor") gathered.floor.push_back(&trial);
         if (trial.phase == "search") gathered.candidates.insert(trial.config.text());
     }
@@ -231,6 +235,32 @@ void merge_roots(std::vector<TestedPoint>& points) {
     }
 }
 
+bool same_place(const TestedPoint& a, const TestedPoint& b) {
+    return a.key == b.key && a.bytes == b.bytes;
+}
+
+// Of a problem that several runs tested, the last run that proved something speaks, and the last one of all. Points by key and size, those of one size in
+// the order of their runs.
+void drop_superseded(std::vector<TestedPoint>& points) {
+    for (std::size_t i = points.size(); i-- > 0;) {
+        const auto supersedes = [&](const TestedPoint& later) {
+            return same_place(later, points[i]) && later.run != points[i].run && (later.reason.empty() || !points[i].reason.empty());
+        };
+        const auto place = points.begin() + static_cast<std::ptrdiff_t>(i);
+        if (std::any_of(place + 1, points.end(), supersedes)) points.erase(place);
+    }
+}
+
+// What rows are made of: a config that failed says nothing about one that is proven there.
+std::vector<TestedPoint> without_failed_rivals(std::span<const TestedPoint> points) {
+    std::vector<TestedPoint> result;
+    for (const auto& point : points) {
+        const auto proven = [&](const TestedPoint& other) { return other.reason.empty() && other.run != point.run && same_place(other, point); };
+        if (point.reason.empty() || std::ranges::none_of(points, proven)) result.push_back(point);
+    }
+    return result;
+}
+
 // The row of a stretch carries the evidence of its weakest point.
 db::ReleaseRow row_of(std::span<const TestedPoint> points, const db::Identity& identity) {
     const auto weakest = std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
@@ -280,14 +310,15 @@ Selection select_rows(const std::vector<Trial>& trials, const db::Identity& iden
     merge_roots(points);
     std::stable_sort(points.begin(), points.end(),
                      [](const auto& a, const auto& b) { return std::pair(a.key.text(), a.bytes) < std::pair(b.key.text(), b.bytes); });
+    drop_superseded(points);
     Selection result;
     for (std::size_t first = 0; first < points.size();) {
         std::size_t end = first;
         while (end < points.size() && points[end].key == points[first].key)
             ++end;
-        const std::span<const TestedPoint> of_key(points.data() + first, end - first);
+        const std::vector<TestedPoint> of_key = without_failed_rivals(std::span(points).subspan(first, end - first));
         for (const auto& stretch : stretches(of_key)) {
-            const auto row = row_of(of_key.subspan(stretch.first, stretch.last - stretch.first + 1), identity);
+            const auto row = row_of(std::span(of_key).subspan(stretch.first, stretch.last - stretch.first + 1), identity);
             // Two proven configs of one size cannot both be the row: the first keeps the place.
             const bool overlaps = !result.rows.empty() && result.rows.back().row.key == row.row.key && result.rows.back().row.high_bytes >= row.row.low_bytes;
             if (!overlaps) result.rows.push_back(row);

@@ -19,7 +19,7 @@ struct PublishOptions {
     std::size_t minimum_blocks = 15;  // kept, pooled over launches
     std::size_t minimum_launches = 3;
     std::size_t class_blocks = 5;       // a placement class with as many blocks is judged by itself
-    std::string run;                    // only this run; empty: of each problem the latest run that re-tested it
+    std::string run;                    // only this run; empty: of each config and problem the latest run that re-tested it
     std::uint32_t default_version = 0;  // current; trials against another are not mixed in. 0 = any
     // Whether the search of this problem in that run tried every candidate; absent = no.
     std::function<bool(const std::string& run, const std::string& key, std::uint64_t bytes)> complete;

@@ -2,92 +2,16 @@
 
 #include "libcore/samples.hpp"
 #include "tests/tuner/fake_world.hpp"
+#include "tests/tuner/publish_trials.hpp"
 #include "tuner/measure.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace attune::tuner {
 namespace {
-
-const core::Config standard = core::Config::parse("algorithm=one_shot");
-const core::Config ring = core::Config::parse("algorithm=ring");
-
-core::Key key_of_all_reduce() {
-    core::Key key;
-    key.collective = "all_reduce";
-    key.dtype_class = "float32";
-    key.op = "sum";
-    key.ranks = 4;
-    key.node_map = "1x4";
-    key.transport = "shm";
-    return key;
-}
-
-db::Identity identity() {
-    return {{{"cpu_vendor", "test"}, {"instruction_set", "avx2"}}};
-}
-
-struct Plan {
-    std::string run = "run-1";
-    std::uint64_t bytes = 64;
-    core::Config config = ring;
-    double gain = 1.5;
-    std::size_t launches = 3, blocks = 5;
-    std::string placement = "c0";
-    double wobble = 0.01;  // relative spread, alternating
-};
-
-db::Trial trial(const Plan& plan, const std::string& phase, std::size_t launch, double ratio) {
-    db::Trial result;
-    result.run = plan.run;
-    result.phase = phase;
-    result.key = key_of_all_reduce();
-    result.bytes = plan.bytes;
-    result.config = phase == "floor" ? standard : plan.config;
-    result.default_config = standard;
-    result.default_version = 1;
-    result.algorithm_version = 1;
-    result.launch = plan.run + "/" + std::to_string(launch);
-    result.placement = plan.placement;
-    result.default_ns = {1000};
-    result.config_ns = {1000 / ratio};
-    result.ratio = ratio;
-    return result;
-}
-
-void append(std::vector<db::Trial>& trials, const Plan& plan) {
-    for (std::size_t launch = 0; launch < plan.launches; ++launch) {
-        for (std::size_t block = 0; block < plan.blocks; ++block) {
-            const double wobble = block % 2 == 0 ? 1 + plan.wobble : 1 - plan.wobble;
-            trials.push_back(trial(plan, "floor", launch, wobble));
-            trials.push_back(trial(plan, "confirm", launch, plan.gain * wobble));
-        }
-    }
-}
-
-// Trials of a broadcast from this root.
-void append_rooted(std::vector<db::Trial>& trials, int root, const Plan& plan) {
-    const std::size_t first = trials.size();
-    append(trials, plan);
-    for (std::size_t i = first; i < trials.size(); ++i) {
-        trials[i].key.collective = "broadcast";
-        trials[i].key.dtype_class = "bytes";
-        trials[i].key.op = "none";
-        trials[i].key.root_class = std::to_string(root);
-        trials[i].config = trials[i].phase == "floor" ? core::Config::parse("algorithm=linear") : core::Config::parse("algorithm=binomial");
-        trials[i].default_config = core::Config::parse("algorithm=linear");
-    }
-}
-
-Selection select(const std::vector<db::Trial>& trials, PublishOptions options = {}) {
-    return select_rows(trials, identity(), options);
-}
-
-std::string only_reason(const Selection& selection) {
-    return selection.rejected.size() == 1 ? selection.rejected.front().reason : "not one rejected point";
-}
 
 TEST(SelectRows, ARootedChoiceHoldsForAnyRootOnlyWhenProvenAtTheFirstAndTheLast) {
     std::vector<db::Trial> trials;
@@ -140,21 +64,6 @@ TEST(SelectRows, TrialsAgainstAnotherDefaultThanTodaysProveNothing) {
     EXPECT_EQ(select(trials, options).rows.size(), 1u);
     options.default_config = [](const core::Key&, std::uint64_t) { return std::optional<core::Config>(); };
     EXPECT_EQ(select(trials, options).rows.size(), 1u) << "a problem without a known default is not compared";
-}
-
-TEST(SelectRows, ARecheckSupersedesOlderProbesBetweenItsSizes) {
-    std::vector<db::Trial> trials;
-    for (const std::uint64_t bytes : {64u, 128u, 512u, 4096u})
-        append(trials, {.bytes = bytes});
-    const std::size_t first = trials.size();
-    for (const std::uint64_t bytes : {64u, 512u})
-        append(trials, {.run = "run-2", .bytes = bytes, .gain = 1.0});
-    for (std::size_t i = first; i < trials.size(); ++i)
-        if (trials[i].phase == "confirm") trials[i].phase = "recheck";
-    const auto selection = select(trials);
-    ASSERT_EQ(selection.rows.size(), 1u) << "64 and 512 fell, 128 with them";
-    EXPECT_EQ(selection.rows.front().row.low_bytes, 4096u) << "not put to the test again";
-    EXPECT_EQ(selection.rejected.size(), 2u);
 }
 
 TEST(SelectRows, AProbeThatWasNeverSearchedSaysNothingAboutTheSearch) {
@@ -259,25 +168,6 @@ TEST(SelectRows, TrialsOfAnotherAlgorithmVersionDoNotCount) {
     EXPECT_EQ(only_reason(select(trials, options)), "unknown algorithm 'ring'");
 }
 
-TEST(SelectRows, TheLatestRunOfAProblemDecidesAlone) {
-    std::vector<db::Trial> trials;
-    append(trials, {});
-    append(trials, {.run = "run-2", .gain = 1.0});
-    EXPECT_TRUE(select(trials).rows.empty()) << "the newer run could not repeat the gain";
-    append(trials, {.run = "run-3", .launches = 2, .blocks = 8});
-    EXPECT_EQ(only_reason(select(trials)), "2 launches, 3 needed") << "launches of older runs are not pooled";
-    PublishOptions options;
-    options.run = "run-1";
-    EXPECT_EQ(select(trials, options).rows.size(), 1u);
-}
-
-TEST(SelectRows, ARunOfOtherSizesKeepsTheRowsOfAnEarlierOne) {
-    std::vector<db::Trial> trials;
-    append(trials, {});
-    append(trials, {.run = "run-2", .bytes = 4096});
-    EXPECT_EQ(select(trials).rows.size(), 2u);
-}
-
 TEST(SelectRows, WeakEvidenceNeedsFewerCompanions) {
     // 13 of 15 blocks above: p = 0.0037, enough alone, not among forty.
     std::vector<db::Trial> trials;
@@ -350,37 +240,6 @@ TEST(SelectRows, FalsePublishesOverTwoHundredNullSessionsStayBelowOnePercent) {
     }
     EXPECT_EQ(tested, 800u);
     EXPECT_LE(published, 8u);
-}
-
-TEST(KeepUntestedRows, KeepsWhatWasNeitherTestedNorOverlapped) {
-    db::ReleaseContent existing;
-    const auto add = [&](std::uint64_t low, std::uint64_t high, db::Identity whose) {
-        db::ReleaseRow row;
-        row.identity = std::move(whose);
-        row.row.key = key_of_all_reduce();
-        row.row.low_bytes = low, row.row.high_bytes = high;
-        row.evidence.cut_set = "old";
-        existing.rows.push_back(row);
-    };
-    existing.cuts = {{"old", {250}}, {"unused", {300}}};
-    add(8, 8, identity());
-    add(64, 64, identity());
-    add(512, 4096, identity());
-    add(8192, 8192, {{{"cpu_vendor", "another"}}});
-    Selection selection;
-    TestedPoint point;
-    point.key = key_of_all_reduce();
-    point.bytes = 64;
-    selection.rejected.push_back(point);
-    point.bytes = 1024;
-    selection.proven.push_back(point);
-    db::ReleaseContent content;
-    content.identities = {identity()};
-    keep_untested_rows(content, existing, selection);
-    ASSERT_EQ(content.rows.size(), 1u);
-    EXPECT_EQ(content.rows.front().row.low_bytes, 8u);
-    ASSERT_EQ(content.cuts.size(), 1u);
-    EXPECT_EQ(content.cuts.front().id, "old");
 }
 
 }  // namespace
